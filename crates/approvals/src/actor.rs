@@ -1,7 +1,8 @@
 //! The task that owns the book.
 //!
-//! [`Approvals`] is its handle. The task takes one message at a time, wakes itself at the book's next deadline, and tells
-//! everybody what the book's effects are. It never decides: a request ends by an answer, by time, or by nobody being there.
+//! [`Approvals`] is its handle. The task takes one message at a time, wakes itself at the book's next
+//! deadline, and tells everybody what the book's effects are. It never decides: a request ends by an answer,
+//! by time, or by nobody being there.
 
 use crate::book::{Book, Effect, Ending, NotAnswered, Record, RegisterError, Registered, RequestedBy};
 use crate::ports::{CLOCK_SET_MS, Ports};
@@ -39,7 +40,8 @@ pub enum Event {
     ClockSet,
 }
 
-/// A submitted request. Dropping it withdraws the request (`RequesterGone`), unless another ticket of the same id lives.
+/// A submitted request. Dropping it withdraws the request (`RequesterGone`), unless another ticket of
+/// the same id lives.
 #[must_use = "dropping the ticket withdraws the request"]
 #[derive(Debug)]
 pub struct Ticket {
@@ -102,9 +104,10 @@ impl Approvals {
         self.messages.send(Message::Limit { max_pending }).await.ok();
     }
 
-    /// Registers a request; it is in the book and presented before this returns. With no presenter it ends at once as
-    /// `NotShown`. `id` blank or absent means a fresh one; an id under which the same request of the same client still
-    /// waits joins the same outcome. Cancel-safe: dropping the future or the ticket withdraws the request.
+    /// Registers a request; it is in the book and presented before this returns. With no presenter it ends at
+    /// once as `NotShown`. `id` blank or absent means a fresh one; an id under which the same request of the
+    /// same client still waits joins the same outcome. Cancel-safe: dropping the future or the ticket
+    /// withdraws the request.
     pub async fn submit(
         &self,
         question: Question,
@@ -140,8 +143,9 @@ impl Approvals {
         self.ask(|reply| Message::Cancel { id, cause, reply }).await.unwrap_or(false)
     }
 
-    /// The last presenter cannot show anything any more: what waits here ends as `NotShown`, unless another presenter is there.
-    /// What a connected gateway brought keeps waiting, for it can be answered there. How many ended.
+    /// The last presenter cannot show anything any more: what waits here ends as `NotShown`, unless another
+    /// presenter is there. What a connected gateway brought keeps waiting, for it can be answered
+    /// there. How many ended.
     pub async fn nobody_sees(&self) -> usize {
         self.ask(|reply| Message::NobodySees { reply }).await.unwrap_or(0)
     }
@@ -180,8 +184,8 @@ impl Approvals {
         self.count.clone()
     }
 
-    /// Announces somebody who can show requests, for as long as the guard lives. Requests that wait when the last guard
-    /// goes keep waiting until they expire: somebody may come back.
+    /// Announces somebody who can show requests, for as long as the guard lives. Requests that wait when the
+    /// last guard goes keep waiting until they expire: somebody may come back.
     pub fn presenter(&self) -> PresenterGuard {
         self.presenters.fetch_add(1, Ordering::SeqCst);
         PresenterGuard { presenters: Arc::clone(&self.presenters) }
@@ -451,7 +455,8 @@ impl Actor {
         self.publish(step.effects);
     }
 
-    /// Tells everybody. Waiters first, so that whoever hears of an end by event finds it in every other way too.
+    /// Tells everybody. Waiters first, so that whoever hears of an end by event finds it in
+    /// every other way too.
     fn publish(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             let event = match effect {
@@ -475,8 +480,9 @@ impl Actor {
         self.count.send_if_modified(|count| std::mem::replace(count, pending) != pending);
     }
 
-    /// Unix milliseconds, by the steady clock. The book never sees the wall clock jump: when somebody sets it, what is held is
-    /// moved with it, so that a request neither ends early nor stays answerable for longer than its person was told.
+    /// Unix milliseconds, by the steady clock. The book never sees the wall clock jump: when somebody sets
+    /// it, what is held is moved with it, so that a request neither ends early nor stays answerable for
+    /// longer than its person was told.
     fn now_ms(&mut self) -> i64 {
         let clock_ms = self.ports.clock.steady_ms();
         let ahead_ms = self.ports.clock.now_ms().saturating_sub(clock_ms);
@@ -515,7 +521,8 @@ async fn ending_of(mut outcome: watch::Receiver<Option<Ending>>) -> Ending {
     ended.ok().and_then(|ending| ending.clone()).unwrap_or(Ending::Cancelled(CancelCause::Shutdown))
 }
 
-/// Ends at the deadline, and now and then before: somebody may set the clock, or the machine sleep, which no timer counts.
+/// Ends at the deadline, and now and then before: somebody may set the clock, or the machine sleep, which
+/// no timer counts.
 async fn until(deadline_ms: Option<i64>, now_ms: i64) {
     match deadline_ms {
         Some(at_ms) => {
@@ -532,7 +539,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Messages that may wait for the actor; senders wait when there are more, each handles in microseconds.
 const INBOX: usize = 256;
 
-/// Events that a slow listener may be behind before it must ask for everything again: each pending request twice.
+/// Events that a slow listener may be behind before it must ask for everything again: each
+/// pending request twice.
 const EVENTS: usize = 512;
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The approval state machine (docs/protocol/approvals.md, "State machine"), sans IO.
 //!
-//! A [`Book`] is told the time and the ids, keeps no task and no timer, and answers every operation with a [`Step`]: what
-//! the caller asked for, and the [`Effect`]s that everybody else must hear of. Before anything else, each operation ends
-//! what is overdue at its `now_ms`, so that an answer that comes too late is late even if no timer has fired yet.
+//! A [`Book`] is told the time and the ids, keeps no task and no timer, and answers every operation with a
+//! [`Step`]: what the caller asked for, and the [`Effect`]s that everybody else must hear of. Before anything
+//! else, each operation ends what is overdue at its `now_ms`, so that an answer that comes too late is late
+//! even if no timer has fired yet.
 
 pub use crate::question::NotAnswered;
 use crate::question::Question;
@@ -22,17 +23,19 @@ pub const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 /// Longest time that a person may be given: peers keep it in a signed 32-bit number of milliseconds.
 pub const MAX_TIMEOUT: Duration = Duration::from_millis(2_147_000_000);
 
-/// Milliseconds that an ended request stays known, so that late waiters learn how it ended and its id is not reused.
+/// Milliseconds that an ended request stays known, so that late waiters learn how it ended and its
+/// id is not reused.
 pub const GRACE_MS: i64 = 15_000;
 
-/// How many requests may wait when nobody says otherwise: more than a person can answer, little enough to hold.
+/// How many requests may wait when nobody says otherwise: more than a person can answer,
+/// little enough to hold.
 pub const DEFAULT_MAX_PENDING: usize = 256;
 
 /// How many requests of one connected gateway may wait.
 pub const MAX_PENDING_OF_GATEWAY: usize = 1_024;
 
-/// How many requests may be held of one origin, waiting and ended ones together: bounds the memory that a flood of requests
-/// which end at once takes during their grace.
+/// How many requests may be held of one origin, waiting and ended ones together: bounds the memory that a
+/// flood of requests which end at once takes during their grace.
 pub const MAX_HELD: usize = 4_096;
 
 /// Who brought a request; best effort, so that another client cannot replay its id.
@@ -44,8 +47,8 @@ pub struct RequestedBy {
     pub device: Option<DeviceId>,
     /// Client, as claimed.
     pub client: Option<String>,
-    /// Our id of the connected gateway that brought it; absent for this machine's own doors. What one gateway brings takes
-    /// no room from the others.
+    /// Our id of the connected gateway that brought it; absent for this machine's own doors. What one gateway
+    /// brings takes no room from the others.
     pub gateway: Option<String>,
 }
 
@@ -247,8 +250,8 @@ impl Record {
         }
     }
 
-    /// Whether an answer to this one answers `other` too: the same question of the same client. Times and connections
-    /// may differ (a client that reconnects and asks again).
+    /// Whether an answer to this one answers `other` too: the same question of the same client. Times and
+    /// connections may differ (a client that reconnects and asks again).
     fn covers(&self, other: &Self) -> bool {
         self.question.is_same(&other.question)
             && self.requested_by.device == other.requested_by.device
@@ -262,8 +265,8 @@ impl Book {
         self.max_pending = max_pending;
     }
 
-    /// An empty book in which at most `max_pending` requests of this machine may wait, and [`MAX_PENDING_OF_GATEWAY`] of each
-    /// connected gateway.
+    /// An empty book in which at most `max_pending` requests of this machine may wait, and
+    /// [`MAX_PENDING_OF_GATEWAY`] of each connected gateway.
     pub fn new(max_pending: usize) -> Self {
         Self {
             max_pending,
@@ -276,8 +279,8 @@ impl Book {
         }
     }
 
-    /// Inserts a record. While the same request waits under the same id it joins it; an id that ended within the grace
-    /// is refused.
+    /// Inserts a record. While the same request waits under the same id it joins it; an id that ended within
+    /// the grace is refused.
     pub fn register(&mut self, record: Record, now_ms: i64) -> Step<Result<Registered, RegisterError>> {
         let (_, mut effects) = self.advanced(now_ms);
         let outcome = self.insert(record);
@@ -350,8 +353,8 @@ impl Book {
         Step { outcome: (), effects }
     }
 
-    /// The clock was set, by so much: what is held keeps the time that it has left, and what waits says when that is by the clock
-    /// of now.
+    /// The clock was set, by so much: what is held keeps the time that it has left, and what waits says when
+    /// that is by the clock of now.
     pub fn clock_set(&mut self, by_ms: i64) {
         let moved = |at_ms: i64| at_ms.saturating_add(by_ms);
         self.latest_ms = moved(self.latest_ms);
@@ -445,7 +448,8 @@ impl Book {
         Step { outcome, effects }
     }
 
-    /// Does what is due, and returns the time that counts: the book's time never runs backwards while it holds anything.
+    /// Does what is due, and returns the time that counts: the book's time never runs backwards while
+    /// it holds anything.
     fn advanced(&mut self, now_ms: i64) -> (i64, Vec<Effect>) {
         let now_ms = if self.entries.is_empty() { now_ms } else { now_ms.max(self.latest_ms) };
         self.latest_ms = now_ms;

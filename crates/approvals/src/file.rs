@@ -18,8 +18,8 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Milliseconds after which a temporary file is nobody's: a write takes far less.
 const STALE_TEMP_MS: i64 = 60 * 60 * 1000;
 
-/// End of a temporary file's name. Before it stand a dot, the file's name up to its first dot, process id and a random
-/// id, as peers name theirs.
+/// End of a temporary file's name. Before it stand a dot, the file's name up to its first dot, process id and
+/// a random id, as peers name theirs.
 const TEMP: &str = ".tmp";
 
 /// Before the random id where the file is this program's.
@@ -95,8 +95,8 @@ pub(crate) fn stamp_at(path: &Path) -> io::Result<Option<Stamp>> {
     }
 }
 
-/// Reads a file that is regular, ours alone to write, not linked, and not too large. An error is the system's, and says nothing
-/// about what is stored.
+/// Reads a file that is regular, ours alone to write, not linked, and not too large. An error is the
+/// system's, and says nothing about what is stored.
 pub(crate) fn read(folder: &Folder, name: &str) -> io::Result<Found> {
     match folder.open_file(name, OFlags::RDONLY) {
         Ok(file) => read_open(&file),
@@ -107,8 +107,8 @@ pub(crate) fn read(folder: &Folder, name: &str) -> io::Result<Found> {
     }
 }
 
-/// Replaces a file's bytes, unless it is no longer the one with this stamp. After a crash anywhere in here the old or the new bytes
-/// are there, whole.
+/// Replaces a file's bytes, unless it is no longer the one with this stamp. After a crash anywhere in here
+/// the old or the new bytes are there, whole.
 pub(crate) fn write(
     folder: &Folder,
     name: &str,
@@ -159,8 +159,9 @@ pub(crate) fn set_aside(folder: &Folder, name: &str, now_ms: i64) -> io::Result<
     }
 }
 
-/// Removes temporary files of `name` that a crash left behind; says how many. This program writes under the file's lock, so that
-/// whoever has it knows that its own ones are nobody's; a peer's are nobody's once they are old.
+/// Removes temporary files of `name` that a crash left behind; says how many. This program writes under the
+/// file's lock, so that whoever has it knows that its own ones are nobody's; a peer's are nobody's
+/// once they are old.
 pub(crate) fn sweep(folder: &Folder, name: &str, now_ms: i64) -> io::Result<usize> {
     let mut temps = folder.names()?;
     temps.retain(|temp| is_temp_of(name, temp));
@@ -262,8 +263,8 @@ fn replace(
     Ok(())
 }
 
-/// Syncing takes long enough for somebody else to write: looked at again right before the rename, and where there was nothing, the
-/// rename itself refuses what has come.
+/// Syncing takes long enough for somebody else to write: looked at again right before the rename, and where
+/// there was nothing, the rename itself refuses what has come.
 fn put(folder: &Folder, temp: &str, name: &str, over: Over) -> Result<(), WriteError> {
     if let Over::Only(expected) = over {
         if stamp(folder, name)? != expected {
@@ -311,7 +312,8 @@ fn is_own(temp: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Writes over what was read, after somebody else did something; what is there then, and under which names.
+    /// Writes over what was read, after somebody else did something; what is there then, and
+    /// under which names.
     fn check(first: Option<&str>, meanwhile: Option<&str>, expected: &str) {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::open(dir.path()).unwrap().unwrap();

@@ -1,7 +1,7 @@
 //! A folder of private files, and the lock that keeps its writers apart.
 //!
-//! Everything is opened relative to the folder's descriptor and without following links, so that what was checked is what
-//! is used.
+//! Everything is opened relative to the folder's descriptor and without following links, so that what was
+//! checked is what is used.
 
 use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -52,8 +52,8 @@ impl Folder {
         Self::open_with(path, OFlags::RDONLY)
     }
 
-    /// The same to look at files and to read them; the folder itself can be neither listed nor synced by it. Whoever watches
-    /// the folder hears nothing of it, which counts where every request looks.
+    /// The same to look at files and to read them; the folder itself can be neither listed nor synced by it.
+    /// Whoever watches the folder hears nothing of it, which counts where every request looks.
     pub(crate) fn open_quietly(path: &Path) -> io::Result<Option<Self>> {
         Self::open_with(path, OFlags::PATH)
     }
@@ -122,8 +122,8 @@ impl Folder {
         Ok(fs::fsync(&self.fd)?)
     }
 
-    /// Names in the folder, `.` and `..` left out. Names that are no UTF-8 are none of ours but are somebody's: they are
-    /// returned with replacement characters.
+    /// Names in the folder, `.` and `..` left out. Names that are no UTF-8 are none of ours but are
+    /// somebody's: they are returned with replacement characters.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::Dir::read_from(&self.fd)? {
@@ -136,8 +136,8 @@ impl Folder {
         Ok(names)
     }
 
-    /// Locks a side file, trying for at most `patience`. The file stays: removing it would let two programs hold "the"
-    /// lock. The lock goes with the returned value, or with the process.
+    /// Locks a side file, trying for at most `patience`. The file stays: removing it would let two programs
+    /// hold "the" lock. The lock goes with the returned value, or with the process.
     pub(crate) fn lock(&self, name: &str, patience: Duration) -> Result<Lock, FolderError> {
         let file = self.open_file(name, OFlags::RDWR | OFlags::CREATE)?;
         let stat = fs::fstat(&file)?;

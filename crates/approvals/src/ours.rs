@@ -1,5 +1,5 @@
-//! The one way to read a file of ours: settings, keys, tokens, lists. Whatever else lies in its place is told in words and never
-//! waited for, followed, or read beyond what such a file may hold.
+//! The one way to read a file of ours: settings, keys, tokens, lists. Whatever else lies in its place is told
+//! in words and never waited for, followed, or read beyond what such a file may hold.
 //!
 //! ```no_run
 //! use countersign_approvals::ours::{self, Others};
@@ -62,8 +62,8 @@ impl From<Errno> for Spoiled {
     }
 }
 
-/// The text of a file of at most `most` bytes; `None` when nothing lies there. Never waits for another program, follows no link, and
-/// holds no more than `most` bytes and one. Blocking.
+/// The text of a file of at most `most` bytes; `None` when nothing lies there. Never waits for another
+/// program, follows no link, and holds no more than `most` bytes and one. Blocking.
 pub fn read(path: &Path, most: u64, others: Others) -> Result<Option<Zeroizing<String>>, Spoiled> {
     let Some((file, stat)) = open(path, OFlags::RDONLY)? else { return Ok(None) };
     let mode = stat.st_mode & 0o7777;
@@ -92,7 +92,8 @@ pub fn read(path: &Path, most: u64, others: Others) -> Result<Option<Zeroizing<S
     }
 }
 
-/// Opens a file to lock it. Like [`read`], it waits for nobody and follows no link; `None` when nothing lies there. Blocking.
+/// Opens a file to lock it. Like [`read`], it waits for nobody and follows no link; `None` when nothing lies
+/// there. Blocking.
 pub fn open_lock(path: &Path) -> Result<Option<File>, Spoiled> {
     Ok(open(path, OFlags::RDWR)?.map(|(file, _)| file))
 }

@@ -1,4 +1,5 @@
-//! No descriptor is left while document and rules are followed: an error of the system is no change of what is stored.
+//! No descriptor is left while document and rules are followed: an error of the system is no change
+//! of what is stored.
 
 use crate::ports::Ports;
 use crate::rules::{Folders, RuleStore};

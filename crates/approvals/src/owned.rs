@@ -1,5 +1,5 @@
-//! A file that one task owns: that task alone reads and writes it, follows what other programs do to it, and writes uses of what it
-//! says later, many at once.
+//! A file that one task owns: that task alone reads and writes it, follows what other programs do to it, and
+//! writes uses of what it says later, many at once.
 
 use crate::watcher::Watcher;
 use std::fmt;
@@ -102,8 +102,8 @@ impl<O: Owned> Handle<O> {
         answer.await.ok()
     }
 
-    /// Has the task do something, and waits for it; `None` when the task has ended. Not cancelled half-way: dropping the future
-    /// leaves it undone or done.
+    /// Has the task do something, and waits for it; `None` when the task has ended. Not cancelled half-way:
+    /// dropping the future leaves it undone or done.
     pub(crate) async fn with<T: Send + 'static>(
         &self,
         step: impl FnOnce(&mut O) -> T + Send + 'static,
@@ -147,8 +147,8 @@ enum Wake<O: Owned> {
 }
 
 impl<O: Owned> Task<O> {
-    /// Ends when `stop` is cancelled, after writing the uses that wait. Every step on disk is finished before the next
-    /// order is looked at, so that a caller that goes away leaves nothing half done.
+    /// Ends when `stop` is cancelled, after writing the uses that wait. Every step on disk is finished before
+    /// the next order is looked at, so that a caller that goes away leaves nothing half done.
     async fn run(
         mut self,
         mut inbox: mpsc::Receiver<Order<O>>,
@@ -166,7 +166,8 @@ impl<O: Owned> Task<O> {
             let woken = tokio::select! {
                 () = stop.cancelled() => break,
                 order = inbox.recv() => match order {
-                    // Before each run: a look at a few inodes takes less time than asking another thread for it.
+                    // Before each run: a look at a few inodes takes less time than asking
+                    // another thread for it.
                     Some(Order::Refresh(reply)) if self.owner.is_as_read() => {
                         let _ = reply.send(Arc::clone(self.owner.current()));
                         continue;
@@ -236,8 +237,8 @@ impl<O: Owned> Task<O> {
         }
     }
 
-    /// Runs on a thread where blocking is fine. `None` when the runtime is going away or the step panicked: the task
-    /// then ends, and every later call says that it is closed.
+    /// Runs on a thread where blocking is fine. `None` when the runtime is going away or the step panicked:
+    /// the task then ends, and every later call says that it is closed.
     async fn blocking<T: Send + 'static>(
         mut self,
         step: impl FnOnce(&mut Self) -> T + Send + 'static,

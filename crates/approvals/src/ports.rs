@@ -11,7 +11,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time. What people and other programs are told goes by the first, how long something may last by the second.
+/// Tells the time. What people and other programs are told goes by the first, how long something may
+/// last by the second.
 pub trait Clock: Send + Sync + 'static {
     /// Unix milliseconds. Whoever sets the machine's clock moves it, ahead or back, by any amount.
     fn now_ms(&self) -> i64;
@@ -19,8 +20,8 @@ pub trait Clock: Send + Sync + 'static {
     fn steady_ms(&self) -> i64;
 }
 
-/// By how much the wall clock has to be off before it counts as set, in milliseconds: less is what it is corrected by all the
-/// time, and nobody sees it.
+/// By how much the wall clock has to be off before it counts as set, in milliseconds: less is what it is
+/// corrected by all the time, and nobody sees it.
 pub const CLOCK_SET_MS: i64 = 1_000;
 
 /// Makes ids and secrets.

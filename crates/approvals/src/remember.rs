@@ -1,5 +1,6 @@
-//! What a person's "always" leaves behind. Its rules were computed for the question; whoever answers only says which of them,
-//! and for how long. They are stored before the answer counts, and taken back when it came too late.
+//! What a person's "always" leaves behind. Its rules were computed for the question; whoever answers only
+//! says which of them, and for how long. They are stored before the answer counts, and taken back when
+//! it came too late.
 
 use crate::actor::Approvals;
 use crate::book::{NotAnswered, Record};
@@ -73,12 +74,12 @@ enum TakeBack {
 }
 
 impl Memory<'_> {
-    /// Answers a question with "always": stores what `remember` chooses of its offer, then answers it. `by` is who answers,
-    /// `now_ms` the wall clock. Not cancel-safe in its middle: what was stored stays when the future is dropped before the
-    /// answer counted, and the person finds it among the rules.
+    /// Answers a question with "always": stores what `remember` chooses of its offer, then answers it. `by`
+    /// is who answers, `now_ms` the wall clock. Not cancel-safe in its middle: what was stored stays when the
+    /// future is dropped before the answer counted, and the person finds it among the rules.
     ///
-    /// A folder that is opened answers nothing by itself: whoever asked finds that its command runs in a box now, and
-    /// withdraws the question. Where it does not, the person is still asked.
+    /// A folder that is opened answers nothing by itself: whoever asked finds that its command runs in a box
+    /// now, and withdraws the question. Where it does not, the person is still asked.
     pub async fn allow_always(
         &self,
         approvals: &Approvals,

@@ -70,8 +70,8 @@ pub(crate) fn question(command: &str) -> Question {
     }
 }
 
-/// Starts this test binary again with one ignored test, which plays `role` on `dir` in a process of its own. `limit` is
-/// the largest file that it may write, in 512-byte blocks.
+/// Starts this test binary again with one ignored test, which plays `role` on `dir` in a process of its own.
+/// `limit` is the largest file that it may write, in 512-byte blocks.
 #[expect(clippy::disallowed_methods, reason = "a test needs a process that it can kill")]
 pub(crate) fn start_child(test: &str, role: &str, dir: &Path, limit: Option<u32>) -> Child {
     let program = std::env::current_exe().unwrap();
@@ -108,7 +108,8 @@ fn start(test: &str, role: &str, dir: &Path, mut command: Command) -> Child {
     command.spawn().unwrap()
 }
 
-/// What this process was started for, and where: `None` in a process that nobody started with [`start_child`].
+/// What this process was started for, and where: `None` in a process that nobody started with
+/// [`start_child`].
 pub(crate) fn child_role() -> Option<(String, PathBuf)> {
     Some((std::env::var(ROLE).ok()?, std::env::var_os(DIR)?.into()))
 }

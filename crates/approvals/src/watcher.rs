@@ -1,4 +1,5 @@
-//! Wakes whoever reads files when something may have changed in its directories. Only wakes: what changed is read from disk.
+//! Wakes whoever reads files when something may have changed in its directories. Only wakes: what changed
+//! is read from disk.
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How often to look when the system reports nothing: no such directory, no watches left, a network file system.
+/// How often to look when the system reports nothing: no such directory, no watches left, a
+/// network file system.
 pub const POLL: Duration = Duration::from_secs(2);
 
 /// How often to look although the system reports changes: some file systems lose reports.
@@ -34,7 +36,8 @@ impl Watcher {
         Self { dirs, wake, watching: None }
     }
 
-    /// Follows the directories that are there now; returns how long to wait before looking without being woken.
+    /// Follows the directories that are there now; returns how long to wait before looking
+    /// without being woken.
     pub fn follow(&mut self) -> Duration {
         let identities: Vec<_> = self.dirs.iter().map(|dir| identity(dir)).collect();
         if self.watching.as_ref().is_some_and(|watching| watching.identities == identities) {

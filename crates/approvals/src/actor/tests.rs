@@ -6,7 +6,8 @@ use pretty_assertions::assert_eq;
 use std::sync::atomic::AtomicI64;
 use tokio::time::Instant;
 
-/// Both clocks of a machine, which go by tokio's (paused) time; somebody may set the one, and sleep moves both.
+/// Both clocks of a machine, which go by tokio's (paused) time; somebody may set the one, and
+/// sleep moves both.
 struct MachineClock {
     started: Instant,
     set_ms: AtomicI64,

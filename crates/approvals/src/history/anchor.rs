@@ -9,7 +9,8 @@ use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// The newest line of each chain. Written as one word: `countersign-1:<milliseconds>:<position>-<hash>:<position>-<hash>`.
+/// The newest line of each chain. Written as one word:
+/// `countersign-1:<milliseconds>:<position>-<hash>:<position>-<hash>`.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Anchor {
@@ -68,8 +69,8 @@ fn mark(text: &str) -> Option<Mark> {
     is_hash(hash).then_some(Mark { seq: seq.parse().ok()?, hash: hash.to_owned() })
 }
 
-/// The anchor of the history as it is now. Reads all of it: what does not fit together is nothing to hold on to, and is
-/// returned as an error.
+/// The anchor of the history as it is now. Reads all of it: what does not fit together is nothing to hold on
+/// to, and is returned as an error.
 pub fn anchor(places: &Places) -> Result<Anchor, HistoryError> {
     let found = verify::walk(places, None)?;
     if let Some(broken) = found.report.broken {

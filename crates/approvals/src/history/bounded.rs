@@ -1,4 +1,5 @@
-//! What of an event is written: every text up to a bound, counted as it is written, which escaping makes longer.
+//! What of an event is written: every text up to a bound, counted as it is written, which
+//! escaping makes longer.
 
 use countersign_protocol::digits::hex;
 use countersign_protocol::edits::Loosening;
@@ -8,14 +9,15 @@ use countersign_protocol::history::{
 use countersign_protocol::question::Outcome;
 use sha2::{Digest, Sha256};
 
-/// Longest line that is written, in bytes, newline included: the texts below, each at its bound, and what is around them.
-/// A page of the window holds dozens of such lines.
+/// Longest line that is written, in bytes, newline included: the texts below, each at its bound, and what is
+/// around them. A page of the window holds dozens of such lines.
 pub(super) const MAX_WRITTEN_BYTES: usize = 64 * 1024;
 
 /// Of a command, in bytes as written: several screens of it. Its hash is in the line, whatever its length.
 const COMMAND_BYTES: usize = 8 * 1024;
 
-/// Of the end of an output, in bytes as written; the end is what counts there, and it is cut to characters before.
+/// Of the end of an output, in bytes as written; the end is what counts there, and it is cut to
+/// characters before.
 const OUTPUT_BYTES: usize = 8 * 1024;
 
 /// Of a folder, in bytes as written: the longest path that the system takes.
@@ -106,7 +108,8 @@ impl Cuts {
         }
     }
 
-    /// The first ones that fit; of one that does not fit alone nothing is kept but its hash among the others'.
+    /// The first ones that fit; of one that does not fit alone nothing is kept but its hash
+    /// among the others'.
     fn loosenings(&mut self, loosenings: &mut Vec<Loosening>) {
         let written = |loosening: &Loosening| serde_json::to_string(loosening).unwrap_or_default().len() + 1;
         let mut bytes = 0;

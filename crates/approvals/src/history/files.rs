@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// Both, in the order in which they are checked.
 pub(super) const CHAINS: [ChainName; 2] = [ChainName::Decisions, ChainName::Unasked];
 
-/// Longest line that is read, in bytes: earlier versions wrote the longest command that may be asked about whole. Bounds what
-/// a reader holds when a file has no line ends.
+/// Longest line that is read, in bytes: earlier versions wrote the longest command that may be asked about
+/// whole. Bounds what a reader holds when a file has no line ends.
 pub(super) const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Bytes read at once when reading backwards.
@@ -197,8 +197,9 @@ impl<R: Read + Seek> Backward<R> {
     }
 }
 
-/// An offset at which a line begins, not far behind the lines for which `is_before` holds. They are all in front of the others.
-/// Finds it by halving, so that it costs the same wherever it is. Where there are no lines to go by it is further behind.
+/// An offset at which a line begins, not far behind the lines for which `is_before` holds. They are all in
+/// front of the others. Finds it by halving, so that it costs the same wherever it is. Where there are no
+/// lines to go by it is further behind.
 pub(super) fn boundary<R: Read + Seek>(
     source: &mut R,
     is_before: impl Fn(&[u8]) -> Option<bool>,

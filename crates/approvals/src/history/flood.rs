@@ -1,5 +1,6 @@
-//! Which chain a line goes to, and how much each source may write of what nobody was asked about. What is beyond that is
-//! counted, and the count becomes a line. Pure: told the time, kept in the head so that every program shares one count.
+//! Which chain a line goes to, and how much each source may write of what nobody was asked about. What is
+//! beyond that is counted, and the count becomes a line. Pure: told the time, kept in the head so that every
+//! program shares one count.
 
 use super::bounded::fitting;
 use countersign_protocol::history::{ChainName, HistoryEvent, RecordNote};
@@ -10,7 +11,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// Time after which everybody may write anew, in milliseconds.
 pub(super) const WINDOW_MS: i64 = 60 * 60 * 1000;
 
-/// Of all sources in that time, in bytes. The files that are kept of the chain hold a day of it, whoever floods.
+/// Of all sources in that time, in bytes. The files that are kept of the chain hold a day of
+/// it, whoever floods.
 pub(super) const WINDOW_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Of one door, in bytes: whoever floods one leaves half for the others.
@@ -19,7 +21,8 @@ const DOOR_BYTES: u64 = WINDOW_BYTES / 2;
 /// Of one agent at one door, in bytes: some thousand runs.
 pub(super) const AGENT_BYTES: u64 = WINDOW_BYTES / 4;
 
-/// Agents that have a share of their own; agents name themselves, so there may be any number. Bounds the head.
+/// Agents that have a share of their own; agents name themselves, so there may be any number.
+/// Bounds the head.
 const AGENTS: usize = 32;
 
 /// Sources whose lines are counted apart. Bounds the head.

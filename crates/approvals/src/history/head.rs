@@ -1,7 +1,9 @@
-//! What is known about the chains apart from their lines: where each begins and ends, noted with every line, in two places.
+//! What is known about the chains apart from their lines: where each begins and ends, noted with every
+//! line, in two places.
 //!
-//! A head is a file of two slots that are written in turn, in place: a write that is cut short, by a full disk or the end
-//! of the process, leaves the slot before, which is one line behind. Noting needs no room that the file does not have.
+//! A head is a file of two slots that are written in turn, in place: a write that is cut short, by a full
+//! disk or the end of the process, leaves the slot before, which is one line behind. Noting needs no room
+//! that the file does not have.
 
 use super::HistoryError;
 use super::chain::{GENESIS, is_hash};
@@ -108,7 +110,8 @@ impl Head {
 pub struct Places {
     /// Folder of the lines; it has a head too.
     pub lines: PathBuf,
-    /// The other head, a file in another folder: what removes the first one is less likely to reach this one too.
+    /// The other head, a file in another folder: what removes the first one is less likely to
+    /// reach this one too.
     pub head: PathBuf,
 }
 
@@ -265,7 +268,8 @@ fn digest(json: &str) -> String {
     hex(Sha256::digest(json))
 }
 
-/// How far an earlier version's chain had come when it was last flushed. One that makes no sense says nothing.
+/// How far an earlier version's chain had come when it was last flushed. One that makes no
+/// sense says nothing.
 pub(super) fn earlier(lines: &Path) -> Option<Mark> {
     use std::io::Read;
     let file = open(&lines.join(EARLIER_HEAD), OFlags::RDONLY).ok()??;

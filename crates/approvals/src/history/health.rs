@@ -1,4 +1,5 @@
-//! Whether lines are written at the moment, for whoever tells people: noticed by the writing itself, and tried again until it works.
+//! Whether lines are written at the moment, for whoever tells people: noticed by the writing itself, and
+//! tried again until it works.
 
 use super::HistoryError;
 use crate::ports::Ports;
@@ -31,8 +32,8 @@ impl Health {
         *self.state.borrow() == RecordingState::Works
     }
 
-    /// A line was written, or not. A short one may find its place where there is no room for the lines of a run, so that is no end of a
-    /// failure.
+    /// A line was written, or not. A short one may find its place where there is no room for the lines of a
+    /// run, so that is no end of a failure.
     pub(super) fn wrote<T>(&self, result: &Result<T, HistoryError>, took: Duration) {
         match result {
             Ok(_) if self.fails_now() => {}
@@ -45,7 +46,8 @@ impl Health {
         }
     }
 
-    /// There is room for lines, or not. A disk that was slow is no longer known to be when it was not seen for a while.
+    /// There is room for lines, or not. A disk that was slow is no longer known to be when it was not
+    /// seen for a while.
     pub(super) fn has_room<T>(&self, result: &Result<T, HistoryError>) {
         let slow_at_ms = self.slow_at_ms.load(Ordering::Relaxed);
         let is_slow = *self.state.borrow() == RecordingState::Slow
@@ -95,7 +97,8 @@ fn cause(error: &HistoryError) -> RecordingCause {
     }
 }
 
-/// A line that takes this long is no line of a disk that works: usually it is a tenth of a millisecond, and a run waits for two.
+/// A line that takes this long is no line of a disk that works: usually it is a tenth of a millisecond, and a
+/// run waits for two.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// How long a disk counts as slow that nobody writes to, in milliseconds.

@@ -1,36 +1,42 @@
-//! What happened, as two hash-chained files of JSON lines with rotation. Each line carries the hash of the one before.
+//! What happened, as two hash-chained files of JSON lines with rotation. Each line carries the hash
+//! of the one before.
 //!
 //! # Two chains
-//! `history.jsonl` has what people decided, changes of the policy, and notes about the record; `unasked.jsonl` what a rule, the
-//! policy or the fallback decided. Each has its own files and its own retention, so that nothing that runs unasked can push out
-//! an answer; [`flood`] says how much of the second each source may write, and counts the rest. Positions go up over both, in
-//! the order of time, so a page is both merged by position.
+//! `history.jsonl` has what people decided, changes of the policy, and notes about the record;
+//! `unasked.jsonl` what a rule, the policy or the fallback decided. Each has its own files and its own
+//! retention, so that nothing that runs unasked can push out an answer; [`flood`] says how much of the second
+//! each source may write, and counts the rest. Positions go up over both, in the order of time, so a page is
+//! both merged by position.
 //!
 //! # Format
-//! A file that is full becomes `history-<position of its first line>.jsonl`, or `unasked-…`, and the oldest files are
-//! removed. A line is the entry's JSON object with two more members at its very end:
+//! A file that is full becomes `history-<position of its first line>.jsonl`, or `unasked-…`, and the oldest
+//! files are removed. A line is the entry's JSON object with two more members at its very end:
 //!
 //! ```text
 //! {"seq":2,"atMs":…,"event":{…},"prev":"<64 hex>","hash":"<64 hex>"}
 //! ```
 //!
-//! `hash` is the SHA-256, in lower-case hex, of the 64 characters of `prev` followed by the bytes of the entry, which are
-//! the line without `,"prev":…` and what follows it, closed by `}`. `prev` is the `hash` of the line before in its chain, and
-//! 64 zeros in the first line ever. Hashing the stored bytes makes every change of them visible, blanks included.
+//! `hash` is the SHA-256, in lower-case hex, of the 64 characters of `prev` followed by the bytes of the
+//! entry, which are the line without `,"prev":…` and what follows it, closed by `}`. `prev` is the `hash` of
+//! the line before in its chain, and 64 zeros in the first line ever. Hashing the stored bytes makes every
+//! change of them visible, blanks included.
 //!
 //! # What it shows, and what not
-//! Every line that was changed, removed, added or moved after it was written. Where each chain begins and ends is noted with
-//! every line in two [`Places`], so that lines that vanish from either end are missed, and so are emptied and removed files. That
-//! the oldest lines are removed because their place is needed is a line itself. The chains have no key: whoever may write both
-//! places can make new ones. An [`Anchor`] that is kept elsewhere tells that too.
+//! Every line that was changed, removed, added or moved after it was written. Where each chain begins and
+//! ends is noted with every line in two [`Places`], so that lines that vanish from either end are missed, and
+//! so are emptied and removed files. That the oldest lines are removed because their place is needed is a
+//! line itself. The chains have no key: whoever may write both places can make new ones. An [`Anchor`] that
+//! is kept elsewhere tells that too.
 //!
-//! Lines are not synced one by one: a power failure may lose the last second. Those are told from lines that somebody removed by
-//! the machine's start, which the note names, and by how far the lines were on the disk. The beginning of a line that a crash
-//! cut off is moved to `history.torn` by the next writer, and the chain goes on with the line before it.
+//! Lines are not synced one by one: a power failure may lose the last second. Those are told from lines that
+//! somebody removed by the machine's start, which the note names, and by how far the lines were on the disk.
+//! The beginning of a line that a crash cut off is moved to `history.torn` by the next writer, and the chain
+//! goes on with the line before it.
 //!
 //! # When nothing can be written
-//! [`History::ready`] says whether the next lines find room. What was not written is counted, in the head where that can be, and
-//! the count is a line as soon as lines can be written again. [`History::recording`] tells of it while it lasts.
+//! [`History::ready`] says whether the next lines find room. What was not written is counted, in the head
+//! where that can be, and the count is a line as soon as lines can be written again. [`History::recording`]
+//! tells of it while it lasts.
 
 mod anchor;
 mod bounded;
@@ -116,7 +122,8 @@ pub struct History {
 }
 
 impl History {
-    /// Opens the folder (made 0700), continuing its chains. What was appended is flushed when `stop` is cancelled.
+    /// Opens the folder (made 0700), continuing its chains. What was appended is flushed when
+    /// `stop` is cancelled.
     pub fn open(
         places: Places,
         ports: Ports,
@@ -132,8 +139,8 @@ impl History {
         Ok(Self { messages, appended, health })
     }
 
-    /// Appends a line, and returns once it is written, or counted where its source has written its share. Dropping the future
-    /// before that may or may not append it.
+    /// Appends a line, and returns once it is written, or counted where its source has written its share.
+    /// Dropping the future before that may or may not append it.
     pub async fn append(
         &self,
         request_id: Option<RequestId>,
@@ -153,8 +160,8 @@ impl History {
         answer.await.unwrap_or(Err(HistoryError::Closed))
     }
 
-    /// From now on this many mebibytes of decisions are kept, and half as much again of what ran unasked. What is too much goes
-    /// when the next file is begun.
+    /// From now on this many mebibytes of decisions are kept, and half as much again of what ran unasked.
+    /// What is too much goes when the next file is begun.
     pub async fn keep(&self, megabytes: u32) {
         // A history that is closed keeps what it has.
         self.messages.send(Message::Keep(megabytes)).await.ok();
@@ -222,7 +229,8 @@ impl Append {
     }
 }
 
-/// Appends in order. Lines that wait when `stop` is cancelled are still written: they are about things that happened.
+/// Appends in order. Lines that wait when `stop` is cancelled are still written: they are about
+/// things that happened.
 async fn run(
     mut writer: Writer,
     mut inbox: mpsc::Receiver<Message>,
@@ -239,7 +247,8 @@ async fn run(
             message = inbox.recv() => message.map_or(Step::End, Step::Take),
             () = until(flush_at) => Step::Flush,
         };
-        // Every run waits for two lines and whether there is room for them, and each takes less time than asking another thread for it.
+        // Every run waits for two lines and whether there is room for them, and each takes less time than
+        // asking another thread for it.
         let step = match step {
             Step::Take(Message::Append(append)) => match writer.spot() {
                 Some(spot) => {
@@ -330,7 +339,8 @@ const APPENDED: usize = 256;
 /// What was appended is synced this long after, all together.
 const FLUSH_AFTER: Duration = Duration::from_secs(1);
 
-/// Between two looks whether what was only counted, or could not be written, can become a line, and whether a disk works again.
+/// Between two looks whether what was only counted, or could not be written, can become a line, and whether a
+/// disk works again.
 const OWED_AFTER: Duration = Duration::from_secs(10);
 
 /// The history is in plain files of this user; anything else in their place is said and left alone.

@@ -17,8 +17,9 @@ pub const MAX_PAGE: usize = 500;
 /// A page is also cut once its lines have this many bytes, so that long commands do not make huge answers.
 const MAX_PAGE_BYTES: usize = 1024 * 1024;
 
-/// A page of the history in `dir`, newest first, starting below `before` (or at the end). At most `limit` entries, and never more than [`MAX_PAGE`].
-/// Lines that make no sense are left out; [`super::verify()`] reports them. Blocks while another program writes.
+/// A page of the history in `dir`, newest first, starting below `before` (or at the end). At most `limit`
+/// entries, and never more than [`MAX_PAGE`]. Lines that make no sense are left out; [`super::verify()`]
+/// reports them. Blocks while another program writes.
 pub fn page(dir: &Path, before: Option<u64>, limit: usize) -> Result<HistoryPage, HistoryError> {
     // A rotation in the middle would leave a gap in the page.
     let _lock = writer::lock(dir)?;
@@ -44,8 +45,8 @@ pub fn page(dir: &Path, before: Option<u64>, limit: usize) -> Result<HistoryPage
     }
 }
 
-/// Hands over at most `most` lines below `before`, the newest first, for as long as they are wanted. The time of the oldest of them, if
-/// there are older ones. Blocks while another program writes.
+/// Hands over at most `most` lines below `before`, the newest first, for as long as they are wanted. The time
+/// of the oldest of them, if there are older ones. Blocks while another program writes.
 pub fn newest(
     dir: &Path,
     mut before: Option<u64>,

@@ -28,15 +28,17 @@ pub struct SessionLines {
     pub session: String,
     /// The folder, escaped.
     pub folder: String,
-    /// Its lines, the oldest first: those of its runs, and those about what of these was put back. The last are up to [`MOST_PARTS`].
+    /// Its lines, the oldest first: those of its runs, and those about what of these was put back. The last
+    /// are up to [`MOST_PARTS`].
     pub lines: Vec<SessionLine>,
-    /// From when on it was looked for lines, in Unix milliseconds, where there are older ones that could tell more.
+    /// From when on it was looked for lines, in Unix milliseconds, where there are older ones that
+    /// could tell more.
     pub since_ms: Option<i64>,
 }
 
-/// All that the session of a line's run changed in the folder of that line; nothing where the line is not about changes of a run, or
-/// where the run belongs to no session. Looks at the newest [`MOST_LINES`] lines, and at none that is older than `oldest_ms` in Unix
-/// milliseconds. Blocking.
+/// All that the session of a line's run changed in the folder of that line; nothing where the line is not
+/// about changes of a run, or where the run belongs to no session. Looks at the newest [`MOST_LINES`] lines,
+/// and at none that is older than `oldest_ms` in Unix milliseconds. Blocking.
 pub fn session_lines(dir: &Path, seq: u64, oldest_ms: i64) -> Result<Option<SessionLines>, HistoryError> {
     let Some((whose, folder)) = asked(dir, seq)? else { return Ok(None) };
     let mut own = HashSet::new();
@@ -110,8 +112,8 @@ fn asked(dir: &Path, seq: u64) -> Result<Option<(Whose, String)>, HistoryError> 
     Ok(found)
 }
 
-/// Of lines about one folder, the oldest first, each with its request, those of these requests, and those about what of them was put
-/// back, or put back again.
+/// Of lines about one folder, the oldest first, each with its request, those of these requests, and those
+/// about what of them was put back, or put back again.
 fn belonging(lines: Vec<(Option<String>, SessionLine)>, own: &HashSet<String>) -> Vec<SessionLine> {
     let mut known = HashSet::new();
     let is_own = |(request, line): (Option<String>, SessionLine)| {

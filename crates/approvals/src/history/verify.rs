@@ -1,4 +1,5 @@
-//! The check of the whole record: each line against the one before it, both ends of each chain against what was noted.
+//! The check of the whole record: each line against the one before it, both ends of each chain
+//! against what was noted.
 
 use super::anchor::Anchor;
 use super::chain::{self, GENESIS, Link};
@@ -10,11 +11,11 @@ use countersign_protocol::history::{
     ChainBreak, ChainDamage, ChainName, ChainReport, HistoryEvent, RecordNote, RemovedLines,
 };
 
-/// Checks every line of both chains, across rotated files, and reports the first damage. Where the oldest lines were removed
-/// by rotation, a later line says so.
+/// Checks every line of both chains, across rotated files, and reports the first damage. Where the oldest
+/// lines were removed by rotation, a later line says so.
 ///
-/// Damage is only believed when it is still there while nobody writes; that can take as long as another program holds
-/// the lock.
+/// Damage is only believed when it is still there while nobody writes; that can take as long as another
+/// program holds the lock.
 pub fn verify(places: &Places) -> Result<ChainReport, HistoryError> {
     Ok(walk(places, None)?.report)
 }
@@ -284,8 +285,8 @@ impl Check {
         Some(ChainBreak { file: file.clone(), line: 1, damage, problem })
     }
 
-    /// Whether the newest lines may have gone with the power: the machine was started again since they were noted, and what had
-    /// reached the disk is there.
+    /// Whether the newest lines may have gone with the power: the machine was started again since they were
+    /// noted, and what had reached the disk is there.
     fn is_power_loss(&self, head: Option<&Head>, mark: &Mark, last_seq: u64) -> bool {
         let Some(head) = head else { return false };
         let synced = head.ends(self.chain).map_or(0, |ends| ends.synced);

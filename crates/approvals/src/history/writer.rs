@@ -1,9 +1,10 @@
-//! Appending to the history. Synchronous: the history's task runs it where blocking is fine, but for lines that have a
-//! [`Spot`], which take no more than a few writes.
+//! Appending to the history. Synchronous: the history's task runs it where blocking is fine, but for lines
+//! that have a [`Spot`], which take no more than a few writes.
 //!
-//! Several programs may append (the app and the command line). Each takes the lock, looks whether anybody wrote since, and adds its
-//! line; then it notes the line in both heads. A process that is ended in between leaves one line that is not noted, and nobody
-//! was told that it was written. [`Writer::flush`] syncs what was appended, and notes how far that reached.
+//! Several programs may append (the app and the command line). Each takes the lock, looks whether anybody
+//! wrote since, and adds its line; then it notes the line in both heads. A process that is ended in between
+//! leaves one line that is not noted, and nobody was told that it was written. [`Writer::flush`] syncs what
+//! was appended, and notes how far that reached.
 
 use super::bounded::{self, MAX_WRITTEN_BYTES};
 use super::chain;
@@ -24,11 +25,12 @@ use std::time::Duration;
 
 mod open;
 
-/// A file that has reached this size is set aside before the next line, in bytes: pages and checks stay quick.
+/// A file that has reached this size is set aside before the next line, in bytes: pages and
+/// checks stay quick.
 pub(super) const ROTATE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Files that are kept of a chain, the growing one included, when `megabytes` of decisions are: half as much again of what ran
-/// unasked. With 128 MiB that is a day of what may be written of it.
+/// Files that are kept of a chain, the growing one included, when `megabytes` of decisions are: half as much
+/// again of what ran unasked. With 128 MiB that is a day of what may be written of it.
 pub(super) const fn max_files(chain: ChainName, megabytes: u32) -> usize {
     let decisions = megabytes as usize * 1024 * 1024 / ROTATE_BYTES as usize;
     match chain {
@@ -45,7 +47,8 @@ const LOCK: &str = "history.lock";
 /// How long another program may hold the lock; it takes milliseconds.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Room that has to be there for a run to start unasked, in bytes: its two lines at their longest, and a note.
+/// Room that has to be there for a run to start unasked, in bytes: its two lines at their
+/// longest, and a note.
 const RESERVE_BYTES: u64 = 3 * MAX_WRITTEN_BYTES as u64;
 
 /// Appends.
@@ -115,8 +118,8 @@ impl Writer {
         self.kept_mb = megabytes;
     }
 
-    /// Adds a line, waiting for other writers. What is returned was written: the line, unless it is only counted, and notes that
-    /// were due.
+    /// Adds a line, waiting for other writers. What is returned was written: the line, unless it is only
+    /// counted, and notes that were due.
     pub(super) fn append(
         &mut self,
         request_id: Option<String>,
@@ -131,7 +134,8 @@ impl Writer {
         }
     }
 
-    /// Where the next line goes, if nobody else is writing, nothing has to be read to find it, and no file is full.
+    /// Where the next line goes, if nobody else is writing, nothing has to be read to find it, and
+    /// no file is full.
     pub(super) fn spot(&self) -> Option<Spot> {
         let lock = self.folder.lock(LOCK, Duration::ZERO).ok()?;
         let known = self.known.clone()?;
@@ -370,7 +374,8 @@ impl Writer {
         Ok(entry)
     }
 
-    /// Notes a head in both places. One is enough; that the other could not be written is what the check says.
+    /// Notes a head in both places. One is enough; that the other could not be written is
+    /// what the check says.
     fn note(&self, head: &mut Head, reach: Reach) -> Result<(), HistoryError> {
         head.turn += 1;
         head.at_ms = self.ports.clock.now_ms();
@@ -394,7 +399,8 @@ impl Writer {
         error
     }
 
-    /// Has the head take the count where it can, so that it outlasts this process. Only where others are kept away.
+    /// Has the head take the count where it can, so that it outlasts this process. Only where
+    /// others are kept away.
     fn note_missed(&mut self) {
         let Some(mut head) = self.places.read().head else { return };
         head.missed = join(head.missed, self.missed.clone());
@@ -404,8 +410,8 @@ impl Writer {
         }
     }
 
-    /// Sets the full file aside under the position of its first line, and removes what is over the bound. The line that says so is
-    /// written before anything is removed.
+    /// Sets the full file aside under the position of its first line, and removes what is over the bound. The
+    /// line that says so is written before anything is removed.
     fn rotate(&mut self, known: &mut ChainEnds, chain: ChainName) -> Result<(), HistoryError> {
         let file = self.file(chain)?;
         let tail = known.tails[index(chain)];

@@ -1,4 +1,5 @@
-//! What is said about a command, from what the analysis, the probes and the policy found: pure, and about all of its programs.
+//! What is said about a command, from what the analysis, the probes and the policy found: pure, and about all
+//! of its programs.
 
 use super::{Finding, Folder, Offer};
 use countersign_commands::analysis::Analysis;
@@ -134,7 +135,8 @@ impl Offer {
         Self { unavailable, ..Self::once() }
     }
 
-    /// The same about a sandbox. What is remembered counts on the machine itself as well, so nothing is from there.
+    /// The same about a sandbox. What is remembered counts on the machine itself as well, so
+    /// nothing is from there.
     pub fn for_sandbox() -> Self {
         Self { unavailable: Some(AlwaysUnavailable::Sandbox), ..Self::once() }
     }

@@ -1,6 +1,8 @@
-//! What is asked: what an agent wants, who wants it and where, what was found out about it, and how it can be answered.
+//! What is asked: what an agent wants, who wants it and where, what was found out about it, and how it
+//! can be answered.
 //!
-//! Values are as they came; whoever shows a question to a person paints them. Nobody reads a value back from what is shown.
+//! Values are as they came; whoever shows a question to a person paints them. Nobody reads a value back
+//! from what is shown.
 
 mod found;
 
@@ -69,7 +71,8 @@ pub const KEYS: &str = "ssh-agent";
 /// What a box wants outside: a connection, or the person's keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Crossing {
-    /// What rules about it go by. Where no connection is in it, the person's SSH keys are wanted, for one use: no rule is about these.
+    /// What rules about it go by. Where no connection is in it, the person's SSH keys are wanted, for one
+    /// use: no rule is about these.
     pub facts: Box<CallFacts>,
     /// The same as a person reads it.
     pub view: CommandView,
@@ -79,7 +82,8 @@ pub struct Crossing {
     pub command: String,
     /// The folder that the box is around.
     pub folder: Folder,
-    /// The programs that want it, as those in the box say: the first of the box first, the one that connects last.
+    /// The programs that want it, as those in the box say: the first of the box first, the one
+    /// that connects last.
     pub chain: Vec<String>,
     /// Where this run was before.
     pub reached: Vec<String>,
@@ -123,7 +127,8 @@ pub struct Beside {
     pub sub_agent: Option<SubAgent>,
     /// Whether it goes on after the agent has its answer; as claimed.
     pub background: bool,
-    /// Files that change where it does with the patch in its text what the patch says. They stand beside the text, never for it.
+    /// Files that change where it does with the patch in its text what the patch says. They stand beside the
+    /// text, never for it.
     pub changes: Vec<ChangeView>,
 }
 
@@ -179,7 +184,8 @@ pub struct ToolName {
 pub struct ToolCall {
     /// The tool.
     pub name: ToolName,
-    /// What it would do, in words: the tool and the files that it touches, or the program that it hands over to.
+    /// What it would do, in words: the tool and the files that it touches, or the program that
+    /// it hands over to.
     pub words: Vec<String>,
     /// The same as a person reads it.
     pub view: CommandView,
@@ -344,7 +350,8 @@ impl Question {
         (!self.offer.decisions.contains(&decision)).then_some(NotAnswered::NotOffered(decision))
     }
 
-    /// Whether an answer to this question answers the other one too. A client that connects and asks again asks the same.
+    /// Whether an answer to this question answers the other one too. A client that connects and asks
+    /// again asks the same.
     pub fn is_same(&self, other: &Self) -> bool {
         // Taken apart, so that a member that is added has to be thought about here.
         let Self { subject, door, agent, session, place, why, facts, offer, blocked } = self;
@@ -362,8 +369,9 @@ impl Question {
             && *blocked == other.blocked
     }
 
-    /// Everything that a person is told of what would happen, as bytes, for whoever keeps an answer: a later question with the
-    /// same ones wants the same. `None` where not all of it could be looked at, so that nothing is like it.
+    /// Everything that a person is told of what would happen, as bytes, for whoever keeps an answer: a later
+    /// question with the same ones wants the same. `None` where not all of it could be looked at, so that
+    /// nothing is like it.
     pub fn likeness(&self) -> Option<Vec<u8>> {
         let Self { subject, door, agent, session, place, why: _, facts, offer, blocked: _ } = self;
         let Door { via, gateway, program, generation: _ } = door;
@@ -582,7 +590,8 @@ impl Offer {
     }
 }
 
-/// Why a person is asked where no policy of this machine has a say: somebody has to look, by what `layer` says.
+/// Why a person is asked where no policy of this machine has a say: somebody has to look, by
+/// what `layer` says.
 pub fn peer_asks(layer: PolicyLayer) -> Why {
     Why {
         reason: WhyReason::PeerAsks,

@@ -41,7 +41,8 @@ pub enum RuleEditError {
     /// Something in an open folder does.
     #[error("the folder cannot be opened: {0}")]
     Workspace(#[from] WorkspaceProblem),
-    /// A number of uses of a refusing rule, which would be counted down by what it refuses, and then let it through.
+    /// A number of uses of a refusing rule, which would be counted down by what it refuses, and
+    /// then let it through.
     #[error("the rule cannot be stored: a refusing rule has no number of uses")]
     RefusalUses,
     /// No use at all.

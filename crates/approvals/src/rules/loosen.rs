@@ -1,5 +1,5 @@
-//! Does a change of the rules let more run than before? Compared is what the rules say; a rule that cannot be shown to
-//! say less than one that was there counts as looser.
+//! Does a change of the rules let more run than before? Compared is what the rules say; a rule that cannot be
+//! shown to say less than one that was there counts as looser.
 
 use countersign_policy::calls;
 use countersign_policy::rules::{PRESETS, describe};
@@ -75,8 +75,8 @@ fn with_effect<R: StoredRule>(rules: &[R], effect: RuleEffect) -> impl Iterator<
     rules.iter().filter(move |rule| rule.effect() == effect)
 }
 
-/// Whether `wide` lets run for as long and as often as `narrow`. Uses are counted by id, so another id would start from
-/// nothing.
+/// Whether `wide` lets run for as long and as often as `narrow`. Uses are counted by id, so another id would
+/// start from nothing.
 fn allows_at_least(wide: &dyn StoredRule, narrow: &dyn StoredRule) -> bool {
     let uses = match (wide.limits().uses, narrow.limits().uses) {
         (None, _) => true,
@@ -130,8 +130,8 @@ fn is_about_at_least(wide: &CallRule, narrow: &CallRule) -> bool {
     }
 }
 
-/// Whether a folder is open for every run that the other one is open for, in boxes that let no less through. A box around more is a
-/// wider one.
+/// Whether a folder is open for every run that the other one is open for, in boxes that let no less through.
+/// A box around more is a wider one.
 fn is_open_at_least(wide: &Workspace, narrow: &Workspace) -> bool {
     let has = |rule: &Workspace, place: &WorkspacePlace| rule.places.contains(place);
     let hides = |place: &&WorkspacePlace| place.access == PlaceAccess::Hidden;

@@ -1,9 +1,9 @@
-//! Countersign's own rules on disk: `rules.json` in the configuration folder, and beside the state how often each rule was
-//! used.
+//! Countersign's own rules on disk: `rules.json` in the configuration folder, and beside the state how often
+//! each rule was used.
 //!
-//! What cannot be understood is [`RulesState::Unreadable`]: it allows nothing, and since it may have refused something, the
-//! host asks a person about everything. A use is on disk before the command that it pays for starts, so that a crash can
-//! lose a use and never gives one back.
+//! What cannot be understood is [`RulesState::Unreadable`]: it allows nothing, and since it may have refused
+//! something, the host asks a person about everything. A use is on disk before the command that it pays for
+//! starts, so that a crash can lose a use and never gives one back.
 
 mod edit;
 #[cfg(fuzzing)]
@@ -54,14 +54,15 @@ pub struct Current {
     pub hash: String,
     /// What it says; an empty document when there is none, `None` when it cannot be understood.
     pub document: Option<RuleDocument>,
-    /// The rules that may count, those of presets last, prepared for lookup. Rules whose session is over are not among
-    /// them; end of time and number of uses are for whoever asks.
+    /// The rules that may count, those of presets last, prepared for lookup. Rules whose session is over are
+    /// not among them; end of time and number of uses are for whoever asks.
     pub index: Arc<RuleIndex>,
     /// Uses of rules, by id.
     pub counts: Counts,
     /// The same, for evaluation. Lost counts count as used up.
     pub uses: HashMap<String, u32>,
-    /// Why the system cannot read them again. All else is as it was read last: that is no change, and decides nothing any more.
+    /// Why the system cannot read them again. All else is as it was read last: that is no change, and decides
+    /// nothing any more.
     pub trouble: Option<String>,
 }
 
@@ -202,8 +203,8 @@ impl RuleStore {
         self.task.changes()
     }
 
-    /// Reads the files again now if they changed, for a decision that must not use a stale view. A closed store says that
-    /// nothing can be read, and so does one that the system keeps from reading. Cancel-safe.
+    /// Reads the files again now if they changed, for a decision that must not use a stale view. A closed
+    /// store says that nothing can be read, and so does one that the system keeps from reading. Cancel-safe.
     pub async fn refresh(&self) -> Arc<Current> {
         match self.task.refresh().await {
             Some(current) => match &current.trouble {
@@ -214,16 +215,16 @@ impl RuleStore {
         }
     }
 
-    /// Applies edits to the document as it is on disk. Compare-and-swap under a lock, atomic, with a backup of the
-    /// document before. What loosens is written only with [`Looser::Confirmed`]. Dead rules older than a month go with it.
-    /// Not cancelled half-way: dropping the future leaves the old or the new document.
+    /// Applies edits to the document as it is on disk. Compare-and-swap under a lock, atomic, with a backup
+    /// of the document before. What loosens is written only with [`Looser::Confirmed`]. Dead rules older than
+    /// a month go with it. Not cancelled half-way: dropping the future leaves the old or the new document.
     pub async fn edit(&self, change: RuleChange) -> Result<RuleEditResult, RulesError> {
         self.task.with(move |rules| rules.edit(&change)).await.unwrap_or(Err(RulesError::Closed))
     }
 
-    /// Counts one use of each of these rules, now and on disk before it returns where a rule has a number of uses; all of
-    /// them or none. Each id counts once. What is refused must be asked about. Not cancelled half-way: dropping the future
-    /// may lose a use.
+    /// Counts one use of each of these rules, now and on disk before it returns where a rule has a number of
+    /// uses; all of them or none. Each id counts once. What is refused must be asked about. Not cancelled
+    /// half-way: dropping the future may lose a use.
     pub async fn spend(&self, ids: Vec<String>) -> Result<(), NotSpent> {
         self.task
             .with(move |rules| rules.spend(&ids))
@@ -231,15 +232,16 @@ impl RuleStore {
             .unwrap_or(Err(NotSpent::Failed(RulesError::Closed)))
     }
 
-    /// Moves an unusable document aside and starts an empty one; only on a person's word. Returns where the unusable one
-    /// is now. Not cancelled half-way.
+    /// Moves an unusable document aside and starts an empty one; only on a person's word. Returns where the
+    /// unusable one is now. Not cancelled half-way.
     pub async fn reset(&self) -> Result<PathBuf, RulesError> {
         self.task.with(RulesOwner::reset).await.unwrap_or(Err(RulesError::Closed))
     }
 }
 
 impl Current {
-    /// Whether the rules are known. When they are not, every command needs a person: one of them may refuse it.
+    /// Whether the rules are known. When they are not, every command needs a person: one of
+    /// them may refuse it.
     pub const fn is_known(&self) -> bool {
         self.document.is_some()
     }

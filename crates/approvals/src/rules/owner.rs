@@ -1,5 +1,5 @@
-//! Rules and uses as they are on disk, and every operation on them. Synchronous: the store's task runs it where blocking is
-//! fine.
+//! Rules and uses as they are on disk, and every operation on them. Synchronous: the store's task runs it
+//! where blocking is fine.
 
 use super::edit::{self, NewRule};
 use super::not_understood::NotUnderstood;
@@ -70,8 +70,8 @@ impl Owned for RulesOwner {
         self.current.trouble.is_none() && self.document.is_as_read() && self.uses.is_as_read()
     }
 
-    /// Reads again what moved, and leaves out the rules whose session went quiet meanwhile. What the system cannot read is no
-    /// change.
+    /// Reads again what moved, and leaves out the rules whose session went quiet meanwhile. What the system
+    /// cannot read is no change.
     fn refresh(&mut self) {
         let uses = self.refresh_uses();
         match self.document.read_if_moved().and_then(|found| uses.map(|()| found)) {
@@ -221,8 +221,8 @@ impl RulesOwner {
         Ok(aside)
     }
 
-    /// Runs `decide` on the document as it is under the lock, and writes what it makes of it. Starts over when an editor
-    /// saved in between.
+    /// Runs `decide` on the document as it is under the lock, and writes what it makes of it. Starts over
+    /// when an editor saved in between.
     fn transact<T>(
         &mut self,
         writer: Writer,
@@ -277,7 +277,8 @@ impl RulesOwner {
         written
     }
 
-    /// Adds the uses that wait to those on disk. Counts that were lost start over with nothing left of any rule.
+    /// Adds the uses that wait to those on disk. Counts that were lost start over with nothing
+    /// left of any rule.
     fn write_counts(&mut self, locked: &mut Locked) -> Result<(), RulesError> {
         let Some(document) = self.current.document.clone() else { return Err(unusable(&self.current)) };
         let now_ms = self.now_ms();
@@ -431,8 +432,8 @@ impl Read {
     }
 }
 
-/// What bytes say, or what is wrong with them. A single rule that makes no sense makes the whole document unusable: it
-/// could be one that refuses.
+/// What bytes say, or what is wrong with them. A single rule that makes no sense makes the whole document
+/// unusable: it could be one that refuses.
 pub(super) fn understand(bytes: &[u8]) -> Result<RuleDocument, NotUnderstood> {
     let document: RuleDocument = serde_json::from_slice(bytes)?;
     if document.version != VERSION {
@@ -469,8 +470,8 @@ fn over(document: Option<&RuleDocument>, counts: &Counts, now_ms: i64) -> BTreeS
     over.map(|rule| rule.id().to_owned()).collect()
 }
 
-/// The rules that may count: the person's own in their order, then those of presets. A preset that this version does not
-/// know allows nothing.
+/// The rules that may count: the person's own in their order, then those of presets. A preset that this
+/// version does not know allows nothing.
 fn index(document: Option<&RuleDocument>, over: &BTreeSet<String>) -> RuleIndex {
     let Some(document) = document else { return RuleIndex::default() };
     let own = document.rules.iter().filter(|rule| !over.contains(&rule.id)).cloned();

@@ -1,5 +1,5 @@
-//! How often rules were used, and when last: a small file of its own, because it is written before every run that a rule
-//! with a number of uses lets through.
+//! How often rules were used, and when last: a small file of its own, because it is written before every run
+//! that a rule with a number of uses lets through.
 
 use super::loosen::is_over;
 use super::not_understood::NotUnderstood;
@@ -14,8 +14,8 @@ pub const USES_FILE_NAME: &str = "rule-uses.json";
 /// The only version there is.
 const VERSION: u32 = 1;
 
-/// Milliseconds without a use after which a session counts as over. Peers name sessions by their place and not by the
-/// conversation, so that the next one, days later, can have the same name.
+/// Milliseconds without a use after which a session counts as over. Peers name sessions by their place and
+/// not by the conversation, so that the next one, days later, can have the same name.
 const SESSION_QUIET_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Milliseconds that a dead rule stays in view.

@@ -69,8 +69,8 @@ impl WatchedFile {
         Glance { stamp, known }
     }
 
-    /// What is there, or `None` when it is certainly what was read last. An error is the system's: then nothing is known of what
-    /// is there.
+    /// What is there, or `None` when it is certainly what was read last. An error is the system's: then
+    /// nothing is known of what is there.
     pub(super) fn read_if_moved(&mut self) -> io::Result<Option<Found>> {
         let Glance { stamp, known } = self.glance();
         if known.is_some_and(|seen| seen.settled) {

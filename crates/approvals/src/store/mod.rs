@@ -1,9 +1,9 @@
 //! The approvals document on disk: reading, generation detection, compare-and-swap writes, watching.
 //!
-//! What cannot be understood is [`StoreState::Unreadable`] and is never replaced without a person's word; a state directory
-//! whose approvals are in a database is [`StoreState::Sqlite`] and is never written to. Programs of ours keep out of each
-//! other's way by a lock beside the file; OpenClaw's older releases take no lock, so a write also checks at the last moment
-//! that the file is still the one it read.
+//! What cannot be understood is [`StoreState::Unreadable`] and is never replaced without a person's word; a
+//! state directory whose approvals are in a database is [`StoreState::Sqlite`] and is never written to.
+//! Programs of ours keep out of each other's way by a lock beside the file; OpenClaw's older releases take no
+//! lock, so a write also checks at the last moment that the file is still the one it read.
 
 mod owner;
 mod storage;
@@ -40,8 +40,8 @@ pub struct Current {
     pub hash: String,
     /// What it says; present when `state` is `Ready`.
     pub document: Option<Document>,
-    /// Why the system cannot read it again. All else is as it was read last: that is no change of the document, and decides
-    /// nothing any more.
+    /// Why the system cannot read it again. All else is as it was read last: that is no change of the
+    /// document, and decides nothing any more.
     pub trouble: Option<String>,
 }
 
@@ -158,7 +158,8 @@ pub enum StoreError {
     /// An edit makes no sense.
     #[error(transparent)]
     Edit(#[from] countersign_policy::document::EditError),
-    /// A switch that only peers obey: which programs are those of skills is their gateways' word, by which nothing runs here unasked.
+    /// A switch that only peers obey: which programs are those of skills is their gateways' word, by which
+    /// nothing runs here unasked.
     #[error(
         "autoAllowSkills: expected false, got true: it would have no effect here, because only OpenClaw's own gateway knows which \
          programs belong to skills. Allow a skill's program by an entry or a rule"
@@ -281,8 +282,8 @@ impl Owned for Followed {
 }
 
 impl Store {
-    /// Opens the document of an OpenClaw state directory and follows foreign edits until `stop`. Reads once before it
-    /// returns; the document is not written.
+    /// Opens the document of an OpenClaw state directory and follows foreign edits until `stop`. Reads once
+    /// before it returns; the document is not written.
     pub fn open(
         openclaw_state_dir: PathBuf,
         ports: Ports,
@@ -310,13 +311,14 @@ impl Store {
         self.task.watch()
     }
 
-    /// Follows who changed what. Recorded uses are no change. A receiver that lags has missed changes, not the document.
+    /// Follows who changed what. Recorded uses are no change. A receiver that lags has missed changes,
+    /// not the document.
     pub fn changes(&self) -> broadcast::Receiver<Changed> {
         self.task.changes()
     }
 
-    /// Reads the file again now if it changed, for a decision that must not use a stale view. A closed store says that
-    /// nothing can be read, and so does one that the system keeps from reading. Cancel-safe.
+    /// Reads the file again now if it changed, for a decision that must not use a stale view. A closed store
+    /// says that nothing can be read, and so does one that the system keeps from reading. Cancel-safe.
     pub async fn refresh(&self) -> Arc<Current> {
         let current = self.task.refresh().await.unwrap_or_else(|| {
             let trouble = Some(StoreError::Closed.to_string());
@@ -325,16 +327,17 @@ impl Store {
         current.for_a_decision()
     }
 
-    /// Applies edits to the document as it is on disk. Compare-and-swap under a lock, atomic, with a backup of the
-    /// document before. Where there is no document one is made, with the defaults of a first start and then the edits.
-    /// Not cancelled half-way: dropping the future leaves the old or the new document.
+    /// Applies edits to the document as it is on disk. Compare-and-swap under a lock, atomic, with a backup
+    /// of the document before. Where there is no document one is made, with the defaults of a first start and
+    /// then the edits. Not cancelled half-way: dropping the future leaves the old or the new document.
     pub async fn edit(&self, change: Change) -> Result<EditResult, StoreError> {
         self.with(move |document| document.edit(&change)).await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Writes a whole document that came from a peer, brought to the normal form, and returns what is there then. The
-    /// socket stays where it names none, and what no peer knows stays too. It may loosen: whoever calls this has the right.
-    /// Compare-and-swap on the exact bytes, so that no use recorded meanwhile is lost. Not cancelled half-way.
+    /// Writes a whole document that came from a peer, brought to the normal form, and returns what is there
+    /// then. The socket stays where it names none, and what no peer knows stays too. It may loosen: whoever
+    /// calls this has the right. Compare-and-swap on the exact bytes, so that no use recorded meanwhile is
+    /// lost. Not cancelled half-way.
     pub async fn replace(&self, replacement: Replacement) -> Result<Arc<Current>, StoreError> {
         let replace = move |document: &mut DocumentOwner| {
             document.replace(&replacement)?;
@@ -343,15 +346,16 @@ impl Store {
         self.with(replace).await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Records uses of entries soon: coalesced and written within a second, and before the store closes. Never blocks;
-    /// when the bounded queue is full the oldest uses are forgotten (bookkeeping, not authority).
+    /// Records uses of entries soon: coalesced and written within a second, and before the store closes.
+    /// Never blocks; when the bounded queue is full the oldest uses are forgotten
+    /// (bookkeeping, not authority).
     pub fn record_uses(&self, uses: Vec<Use>) {
         self.uses.push(uses);
         self.task.used();
     }
 
-    /// Stores what a grant given elsewhere asks for, if the policy of `agent` is still at least as permissive as `shown`:
-    /// checked and written under one lock. Not cancelled half-way.
+    /// Stores what a grant given elsewhere asks for, if the policy of `agent` is still at least as permissive
+    /// as `shown`: checked and written under one lock. Not cancelled half-way.
     pub async fn commit_grant(
         &self,
         agent: String,
@@ -363,14 +367,15 @@ impl Store {
             .unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Fills in socket path and token when missing; creates the document with the defaults of a first start when there is
-    /// none and nothing of OpenClaw is in the state directory. Returns what the socket needs. Not cancelled half-way.
+    /// Fills in socket path and token when missing; creates the document with the defaults of a first start
+    /// when there is none and nothing of OpenClaw is in the state directory. Returns what the socket needs.
+    /// Not cancelled half-way.
     pub async fn ensure_socket(&self) -> Result<(PathBuf, SocketToken), StoreError> {
         self.with(DocumentOwner::ensure_socket).await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Moves an unusable file aside and starts a fresh document; only on a person's word. Returns where the unusable one
-    /// is now. Not cancelled half-way.
+    /// Moves an unusable file aside and starts a fresh document; only on a person's word. Returns where the
+    /// unusable one is now. Not cancelled half-way.
     pub async fn reset(&self) -> Result<PathBuf, StoreError> {
         self.with(DocumentOwner::reset).await.unwrap_or(Err(StoreError::Closed))
     }

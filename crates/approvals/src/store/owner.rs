@@ -1,7 +1,9 @@
-//! The document as it is on disk, and every operation on it. Synchronous: the store's task runs it where blocking is fine.
+//! The document as it is on disk, and every operation on it. Synchronous: the store's task runs it where
+//! blocking is fine.
 //!
-//! Every write is the same transaction: look at the generation, lock, look again, read, decide, check that the file is
-//! still the one that was read, replace it. OpenClaw's older releases take no lock, hence the last check.
+//! Every write is the same transaction: look at the generation, lock, look again, read, decide, check that
+//! the file is still the one that was read, replace it. OpenClaw's older releases take no lock,
+//! hence the last check.
 
 use super::storage::{self, Storage};
 use super::{Change, Changed, Current, Looser, Replacement, StoreError, Writer};
@@ -21,29 +23,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long another writer may hold the lock. Writers take milliseconds; a longer wait would look like a hang.
+/// How long another writer may hold the lock. Writers take milliseconds; a longer wait would
+/// look like a hang.
 pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A program that has just written lets others try before it locks again; they try every [`LOCK_PAUSE`]. Without it, one
-/// that writes all the time would keep everybody else out.
+/// A program that has just written lets others try before it locks again; they try every [`LOCK_PAUSE`].
+/// Without it, one that writes all the time would keep everybody else out.
 const COURTESY: Duration = LOCK_PAUSE.saturating_mul(2);
 
 /// How often a write starts over because somebody without the lock wrote meanwhile.
 const WRITE_TRIES: u32 = 3;
 
-/// How often content that makes no sense is read again after a change: older releases overwrite in place, so a reader can
-/// see half of it.
+/// How often content that makes no sense is read again after a change: older releases overwrite in place, so
+/// a reader can see half of it.
 pub(crate) const TORN_TRIES: u32 = 5;
 
 /// Pause before reading it again.
 pub(crate) const TORN_PAUSE: Duration = Duration::from_millis(20);
 
-/// A file may change twice within one tick of its file system's clock and keep its stamp. A read that began this long
-/// after the stamp was first seen has the last content.
+/// A file may change twice within one tick of its file system's clock and keep its stamp. A read that began
+/// this long after the stamp was first seen has the last content.
 pub(crate) const SETTLED_AFTER: Duration = Duration::from_millis(50);
 
-/// Hashes of versions that differ from the current one in bookkeeping only. More than uses are flushed while a person
-/// looks at a form.
+/// Hashes of versions that differ from the current one in bookkeeping only. More than uses are flushed while
+/// a person looks at a form.
 const MAX_BOOKKEPT: usize = 256;
 
 /// Keeps the document.
@@ -355,8 +358,8 @@ impl DocumentOwner {
         Ok(self.dir.join(aside))
     }
 
-    /// Runs `decide` on the document as it is under the lock, and writes what it decides. Starts over when a program that
-    /// takes no lock wrote in between.
+    /// Runs `decide` on the document as it is under the lock, and writes what it decides. Starts over when a
+    /// program that takes no lock wrote in between.
     fn transact<T>(
         &mut self,
         mut decide: impl FnMut(&Self, &Current) -> Result<Act<T>, StoreError>,
@@ -629,8 +632,8 @@ fn base(current: &Current, fresh: &mut dyn FnMut() -> String) -> Result<Document
     }
 }
 
-/// The values are written out because releases disagree about what an absent one means: deny, or run everything
-/// (docs/protocol/document.md, "Built-in values").
+/// The values are written out because releases disagree about what an absent one means: deny, or run
+/// everything (docs/protocol/document.md, "Built-in values").
 fn first_run(fresh: &mut dyn FnMut() -> String) -> Result<Document, StoreError> {
     let values = [
         (PolicyField::Security, "allowlist"),

@@ -1,7 +1,8 @@
 //! Which OpenClaw, if any, keeps its approvals in a state directory (docs/protocol/document.md,
 //! "Where it is").
 //!
-//! From 2026.8 on the document lives in a database, and the mere presence of the JSON file stops every approval there.
+//! From 2026.8 on the document lives in a database, and the mere presence of the JSON file stops
+//! every approval there.
 
 use countersign_protocol::document::FILE_NAME;
 use std::io;
@@ -57,7 +58,8 @@ pub(crate) fn detect(dir: &Path) -> Storage {
     }
 }
 
-/// Whether any of a state directory's names is somebody else's than ours: then a missing document is OpenClaw's business.
+/// Whether any of a state directory's names is somebody else's than ours: then a missing document is
+/// OpenClaw's business.
 pub(crate) fn is_in_use<'a>(mut names: impl Iterator<Item = &'a str>) -> bool {
     names.any(|name| !is_approvals_file(name))
 }

@@ -1,5 +1,6 @@
-//! Every order in which five requests from three doors can be asked, answered, used, expire and lose their connection: not
-//! some of them, as the random walks beside this take, but all. Orders that lead to the same state are followed once.
+//! Every order in which five requests from three doors can be asked, answered, used, expire and lose their
+//! connection: not some of them, as the random walks beside this take, but all. Orders that lead to the same
+//! state are followed once.
 
 use super::*;
 use pretty_assertions::assert_eq;
@@ -61,7 +62,8 @@ struct State {
 }
 
 impl State {
-    /// What makes two states the same from here on: times count by their distance, and the two requests of a door are alike.
+    /// What makes two states the same from here on: times count by their distance, and the two requests of
+    /// a door are alike.
     fn key(&self) -> ([Phase; 5], bool, u8) {
         let ahead = |due_ms: i64| due_ms - self.now_ms;
         let mut phases = self.phases.map(|phase| match phase {

@@ -12,7 +12,8 @@ impl Rig {
         self.writer.append(id.map(str::to_owned), event).unwrap().last().unwrap().seq
     }
 
-    /// A run that was asked for by this agent for this session, and changed a folder: the position of the line about that.
+    /// A run that was asked for by this agent for this session, and changed a folder: the position of the
+    /// line about that.
     fn changed(&mut self, id: &str, agent: &str, session: Option<&str>, folder: &str) -> u64 {
         let mut asked = request(agent, "make", Outcome::Contained);
         if let HistoryEvent::Request { session: of, .. } = &mut asked {

@@ -53,7 +53,8 @@ impl Writer {
         Ok((known, notes))
     }
 
-    /// There is no head: lines that are there are an earlier version's, which noted the end of the one chain it had.
+    /// There is no head: lines that are there are an earlier version's, which noted the end of the
+    /// one chain it had.
     fn adopt(&self, chain: ChainName, seen: Seen, notes_are: Notes, head: &mut Head) -> Option<RecordNote> {
         let earlier = match chain {
             ChainName::Decisions => head::earlier(&self.places.lines),
@@ -80,7 +81,8 @@ impl Writer {
         Some(note)
     }
 
-    /// Compares what the files hold with what was noted. The chain goes on behind what was noted, so that a gap stays visible.
+    /// Compares what the files hold with what was noted. The chain goes on behind what was noted, so that a
+    /// gap stays visible.
     fn compare(
         &self,
         chain: ChainName,
@@ -139,8 +141,8 @@ impl Writer {
         Ok(())
     }
 
-    /// The growing file's end, after the beginning of a line that a crash cut off was moved to a side file: nothing is lost, and
-    /// the next line is whole.
+    /// The growing file's end, after the beginning of a line that a crash cut off was moved to a side file:
+    /// nothing is lost, and the next line is whole.
     fn whole_tail(&self, chain: ChainName) -> Result<Tail, HistoryError> {
         let failed = |doing| move |source| self.io(doing, chain, source);
         if self.folder.stat(current(chain)).map_err(failed("look at"))?.is_none() {
