@@ -10,7 +10,8 @@ use std::path::Path;
 pub use crate::mcp::permission_question;
 pub use countersign_agents::fuzzing::agent_settings;
 
-/// What an agent says of a call while no app is there: whatever it is, the answer is no allow. `how` picks agent and options.
+/// What an agent says of a call while no app is there: whatever it is, the answer is no allow. `how` picks
+/// agent and options.
 pub fn hook(how: u8, input: &[u8]) {
     let contracts: [&dyn Contract; 6] = [&ClaudeCode, &Codex, &Gemini, &Generic, &Qwen, &Copilot];
     let contract = contracts[usize::from(how) % contracts.len()];

@@ -1,5 +1,6 @@
-//! Whatever lies in place of a file of ours: the app starts or says why not, `doctor` names it, nothing is allowed because of it,
-//! nothing of it is lost, and nobody waits for it or reads more than such a file may hold.
+//! Whatever lies in place of a file of ours: the app starts or says why not, `doctor` names it, nothing is
+//! allowed because of it, nothing of it is lost, and nobody waits for it or reads more than such
+//! a file may hold.
 //!
 //! A program of its own, so that its memory is measured by itself.
 

@@ -19,7 +19,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum BoxCommand {
-    /// Open a folder: what would be asked about there runs in a box; takes effect after a confirmation in the app's window.
+    /// Open a folder: what would be asked about there runs in a box; takes effect after a confirmation in
+    /// the app's window.
     Open(OpenArgs),
     /// Say whether a box can be made around a folder, and what the kernel gives it. Opens nothing.
     Test {
@@ -32,8 +33,8 @@ pub(crate) enum BoxCommand {
         #[arg(long, short)]
         agent: Option<String>,
     },
-    /// Say what the boxes of an open folder have otherwise than every box; what gives them more takes effect after a confirmation in
-    /// the app's window.
+    /// Say what the boxes of an open folder have otherwise than every box; what gives them more takes effect
+    /// after a confirmation in the app's window.
     Place(PlaceArgs),
     /// Close a folder: what runs there is asked about again.
     Close {

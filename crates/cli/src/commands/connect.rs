@@ -1,4 +1,5 @@
-//! `countersign connect`: the agents of this machine, and the entries in their settings that have them ask here.
+//! `countersign connect`: the agents of this machine, and the entries in their settings that
+//! have them ask here.
 
 use super::Exit;
 use super::hook::{ScopeArg, program, readable, write_backups, write_change, write_notes};
@@ -30,8 +31,8 @@ pub(super) struct ConnectArgs {
     /// Take it back: the bytes from before where nothing else changed them since, else only what is ours.
     #[arg(long, conflicts_with = "by")]
     undo: bool,
-    /// How they ask: the hook is called before each call of the agent's own tools, MCP gives it tools of Countersign beside those
-    /// [default: hook where the agent has one, else mcp].
+    /// How they ask: the hook is called before each call of the agent's own tools, MCP gives it tools of
+    /// Countersign beside those [default: hook where the agent has one, else mcp].
     #[arg(long, value_enum)]
     by: Option<ByArg>,
     /// Whose settings: yours in all projects, or those of the project in the current folder.

@@ -305,7 +305,8 @@ async fn socket(paths: &Paths, app: &Result<App, ControlError>, current: &Curren
     }
 }
 
-/// Who answers at a socket, and whether that is who holds its lock: a program in the app's place is not the app.
+/// Who answers at a socket, and whether that is who holds its lock: a program in the app's
+/// place is not the app.
 async fn door(check: &'static str, path: &Path) -> Finding {
     let answers = client::knock(path, ANSWER_WAIT).await;
     let (shown, remedy) = (path.display(), RESTART_REMEDY.to_owned());
@@ -357,7 +358,8 @@ fn gateway(paths: &Paths, state: &EmbeddedState) -> Finding {
     }
 }
 
-/// Who could not connect to the gateway: a program that is set up wrongly, or somebody who tries to keep others out.
+/// Who could not connect to the gateway: a program that is set up wrongly, or somebody who tries to
+/// keep others out.
 fn turned_away(all: &[TurnedAway]) -> Option<Finding> {
     if all.is_empty() {
         return None;

@@ -1,5 +1,5 @@
-//! `countersign policy` and `countersign allowlist`. What tightens is written at once; what loosens needs a person in the
-//! app's window.
+//! `countersign policy` and `countersign allowlist`. What tightens is written at once; what loosens needs a
+//! person in the app's window.
 
 use super::explain;
 use super::output::Output;
@@ -92,7 +92,8 @@ pub(crate) enum AllowlistCommand {
         agent: AgentArg,
         #[command(flatten)]
         cwd: super::CwdArg,
-        /// One argument: a command text as a shell would read it. Several, after `--`: a program and its arguments.
+        /// One argument: a command text as a shell would read it. Several, after `--`: a program
+        /// and its arguments.
         #[arg(required = true, value_name = "CMD")]
         command: Vec<String>,
     },

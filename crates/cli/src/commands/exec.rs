@@ -77,8 +77,8 @@ impl WallsArgs {
     }
 }
 
-/// Where it is to run. With any of these the app sends it there, by what is set for its agent and its session; without them
-/// it runs on this machine under the policy.
+/// Where it is to run. With any of these the app sends it there, by what is set for its agent and its
+/// session; without them it runs on this machine under the policy.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Where it runs")]
 struct RouteArgs {
@@ -305,8 +305,8 @@ async fn routed(
     }
 }
 
-/// Nobody can be asked: the same flow as in the app, with the fallback deciding. The first process is only a guardian: what the
-/// second one runs ends with either of them, by whatever signal.
+/// Nobody can be asked: the same flow as in the app, with the fallback deciding. The first process is only a
+/// guardian: what the second one runs ends with either of them, by whatever signal.
 async fn without_app(paths: &Paths, request: ExecRequest, output: &Output) -> anyhow::Result<Exit> {
     let told = told_to_end()?;
     let guardian = std::env::var(guardian::VARIABLE).ok();

@@ -43,8 +43,8 @@ enum HistoryCommand {
     Changes(changes::LineArgs),
     /// Put back what a run in a box changed: what was there before, where it still is what the run left.
     ///
-    /// What somebody changed since stays as it is and is named; then the exit code is 1. What was put back is a line of its own, which
-    /// can be put back in the same way.
+    /// What somebody changed since stays as it is and is named; then the exit code is 1. What was put back is
+    /// a line of its own, which can be put back in the same way.
     PutBack(changes::LineArgs),
     /// Print the newest position and hash of each chain, to be kept where no program of yours can change it.
     Anchor,
@@ -115,8 +115,8 @@ pub(super) fn damage(broken: &ChainBreak) -> String {
     format!("{kind}: {} line {}: {}", broken.file, broken.line, broken.problem)
 }
 
-/// Shows the newest `lines` entries, oldest first. They are read twice, once to find where they begin, so that any number of them
-/// takes no more memory than a page.
+/// Shows the newest `lines` entries, oldest first. They are read twice, once to find where they begin, so
+/// that any number of them takes no more memory than a page.
 fn show(
     dir: &std::path::Path,
     lines: usize,
@@ -130,8 +130,8 @@ fn show(
     Ok(())
 }
 
-/// The pages of the newest `lines` entries, newest first: below which position each begins, and how many entries it has. What is
-/// written after this moves none of them.
+/// The pages of the newest `lines` entries, newest first: below which position each begins, and how many
+/// entries it has. What is written after this moves none of them.
 fn pages(dir: &std::path::Path, lines: usize) -> anyhow::Result<Vec<(u64, usize)>> {
     let (mut pages, mut before, mut left) = (Vec::new(), None, lines);
     while left > 0 {

@@ -26,58 +26,59 @@ use std::time::Duration;
 pub(super) enum HookCommand {
     /// Answer Claude Code's PreToolUse and PermissionRequest hooks.
     ///
-    /// Reads one call as JSON from standard input, asks the app, and prints Claude Code's answer. Exit code 2 denies, whatever is
-    /// printed.
+    /// Reads one call as JSON from standard input, asks the app, and prints Claude Code's answer. Exit code 2
+    /// denies, whatever is printed.
     ClaudeCode(CallArgs),
     /// Answer Codex's PreToolUse and PermissionRequest hooks.
     ///
-    /// Reads one call as JSON from standard input, asks the app, and prints Codex's answer. Before a tool Codex takes only a no:
-    /// an allow prints nothing, and Codex's own approvals follow. Exit code 2 denies.
+    /// Reads one call as JSON from standard input, asks the app, and prints Codex's answer. Before a tool
+    /// Codex takes only a no: an allow prints nothing, and Codex's own approvals follow. Exit code 2 denies.
     Codex(CallArgs),
     /// Answer Gemini CLI's BeforeTool hooks.
     ///
-    /// Reads one call as JSON from standard input, asks the app, and prints Gemini CLI's answer. Its own policy follows an allow.
-    /// Exit code 2 denies.
+    /// Reads one call as JSON from standard input, asks the app, and prints Gemini CLI's answer. Its own
+    /// policy follows an allow. Exit code 2 denies.
     Gemini(CallArgs),
     /// Answer Qwen Code's PreToolUse and PermissionRequest hooks.
     ///
-    /// Reads one call as JSON from standard input, asks the app, and prints Qwen Code's answer. Exit code 2 denies, whatever is
-    /// printed.
+    /// Reads one call as JSON from standard input, asks the app, and prints Qwen Code's answer. Exit code 2
+    /// denies, whatever is printed.
     Qwen(CallArgs),
     /// Answer Copilot CLI's PreToolUse hooks.
     ///
-    /// Reads one call as JSON from standard input, asks the app, and prints Copilot CLI's answer: a denial is printed with exit code 0,
-    /// since Copilot CLI tells its model no reason with any other.
+    /// Reads one call as JSON from standard input, asks the app, and prints Copilot CLI's answer: a denial is
+    /// printed with exit code 0, since Copilot CLI tells its model no reason with any other.
     Copilot(CallArgs),
     /// Answer anything else that can start a program and read JSON.
     ///
-    /// Reads {"tool": …, "params": {…}, "cwd"?, "agent"?, "session"?, "id"?} from standard input, asks the app, and prints
-    /// {"decision": "allow" or "deny", "message"?, "id"?}. Only exit code 0 allows; 200 denied, 201 nobody answered, 202 no app,
-    /// 203 bad input, 1 anything else.
+    /// Reads {"tool": …, "params": {…}, "cwd"?, "agent"?, "session"?, "id"?} from standard input, asks the
+    /// app, and prints {"decision": "allow" or "deny", "message"?, "id"?}. Only exit code 0 allows; 200
+    /// denied, 201 nobody answered, 202 no app, 203 bad input, 1 anything else.
     Generic(CallArgs),
     /// Put this hook into an agent's settings, or take it out.
     ///
-    /// The change is shown, and what was there before stays beside the file. `countersign connect` does the same for all agents of
-    /// this machine, and tells what each asks here then.
+    /// The change is shown, and what was there before stays beside the file. `countersign connect` does the
+    /// same for all agents of this machine, and tells what each asks here then.
     Install(InstallArgs),
 }
 
 /// How calls are answered. What is printed is always the agent's JSON, with --json and without.
 #[derive(Args, Clone, Debug)]
 pub(super) struct CallArgs {
-    /// The agent's name in the inbox and in rules [default: the hook's; for generic what the call says, else main].
+    /// The agent's name in the inbox and in rules [default: the hook's; for generic what the call
+    /// says, else main].
     #[arg(long, short)]
     agent: Option<String>,
-    /// Deny when there is no answer after this many seconds. It has to be less than the agent's own limit for its hook: an agent
-    /// that ends a hook goes on without an answer [default: 120; without a limit that `hook install` wrote 50 for Claude Code, Gemini CLI and
-    /// Qwen Code, 25 for Copilot CLI].
+    /// Deny when there is no answer after this many seconds. It has to be less than the agent's own limit for
+    /// its hook: an agent that ends a hook goes on without an answer [default: 120; without a limit that
+    /// `hook install` wrote 50 for Claude Code, Gemini CLI and Qwen Code, 25 for Copilot CLI].
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// Ask about every tool, not only about those that could do harm.
     #[arg(long)]
     all: bool,
-    /// What holds when the app is not running: deny, or ask, where the agent can ask the person itself (Claude Code, Qwen Code and
-    /// Copilot CLI; Codex at permission requests).
+    /// What holds when the app is not running: deny, or ask, where the agent can ask the person itself
+    /// (Claude Code, Qwen Code and Copilot CLI; Codex at permission requests).
     #[arg(long, value_enum, default_value_t)]
     when_absent: WhenAbsentArg,
     /// Which calls this is for; others are denied [default: any].
@@ -413,7 +414,8 @@ pub(super) fn program(scope: Scope) -> anyhow::Result<String> {
     program.map_err(|path| anyhow::anyhow!("this program's path is not UTF-8: {}", path.display()))
 }
 
-/// A text of several lines for the eye: hidden and control characters as codes, quotes and backslashes as they are.
+/// A text of several lines for the eye: hidden and control characters as codes, quotes and
+/// backslashes as they are.
 pub(super) fn readable(text: &str) -> String {
     let line = |line: &str| {
         let spread = line.replace('\t', "    ");

@@ -26,7 +26,8 @@ pub(crate) struct McpArgs {
     /// Folder that file tools are kept in and commands start in [default: the current one].
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// Provider of the agent's model, such as anthropic or openai: the tool policy has layers for single ones.
+    /// Provider of the agent's model, such as anthropic or openai: the tool policy has layers
+    /// for single ones.
     #[arg(long)]
     provider: Option<String>,
     /// The agent's model.
@@ -38,14 +39,16 @@ pub(crate) struct McpArgs {
     /// How long the person may take to answer, in seconds [default: as long as usual].
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     approval_timeout: Option<Duration>,
-    /// Serve over HTTP on this port of 127.0.0.1 instead of standard input and output; without a number it is 18796, with 0 a free
-    /// one. Clients need the token in the file that is named then.
+    /// Serve over HTTP on this port of 127.0.0.1 instead of standard input and output; without a number it is
+    /// 18796, with 0 a free one. Clients need the token in the file that is named then.
     #[arg(long, value_name = "PORT")]
     http: Option<Option<u16>>,
-    /// What the client's settings call this server: then `approve` leaves its own tools to the app, which asks about them itself.
+    /// What the client's settings call this server: then `approve` leaves its own tools to the app, which
+    /// asks about them itself.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Offer the tool `approve`, by which a client asks about its own tools, to every client [default: to Claude Code alone].
+    /// Offer the tool `approve`, by which a client asks about its own tools, to every client [default: to
+    /// Claude Code alone].
     #[arg(long, conflicts_with = "no_approve")]
     approve: bool,
     /// Leave it out.

@@ -1,5 +1,6 @@
-//! The `countersign` command. It can ask, run what a person or a rule allows, show, put back what a run changed, tighten, list
-//! and deny; it can never allow, and what it loosens waits for a person in the app's window.
+//! The `countersign` command. It can ask, run what a person or a rule allows, show, put back what a run
+//! changed, tighten, list and deny; it can never allow, and what it loosens waits for a person in
+//! the app's window.
 
 mod boxes;
 mod connect;
@@ -84,7 +85,8 @@ struct Cli {
     command: Command,
 }
 
-// Deferred like those of all groups: to describe every command takes longer than a hook may take for the start.
+// Deferred like those of all groups: to describe every command takes longer than a hook may
+// take for the start.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
@@ -108,7 +110,8 @@ enum Command {
     /// Open folders for agents, whose commands run there in a box instead of being asked about.
     #[command(subcommand)]
     Box(boxes::BoxCommand),
-    /// Show or change where single sessions' commands run; what gets looser waits for a person in the app's window.
+    /// Show or change where single sessions' commands run; what gets looser waits for a person in
+    /// the app's window.
     #[command(subcommand)]
     Session(session::SessionCommand),
     /// Say which tools a caller gets, and why not the others.
@@ -120,32 +123,36 @@ enum Command {
     Events(events::EventsArgs),
     /// Show what happened, or check that nobody changed the record.
     History(history::HistoryArgs),
-    /// Serve the embedded gateway without a desktop, for programs of this machine that speak the gateway protocol.
+    /// Serve the embedded gateway without a desktop, for programs of this machine that speak the
+    /// gateway protocol.
     Gateway(gateway::GatewayArgs),
     /// Take commands from a gateway as one of its nodes, without a window.
     ///
-    /// Agents behind the gateway can then have commands run on this machine. What it says of approvals counts for nothing: the
-    /// policy of this machine decides, the app asks when it runs, and askFallback holds when it does not. Somebody has to let
-    /// this node in at the gateway once. Ends with 0 when it is told to end, with 1 when the gateway will not take it.
+    /// Agents behind the gateway can then have commands run on this machine. What it says of approvals counts
+    /// for nothing: the policy of this machine decides, the app asks when it runs, and askFallback holds when
+    /// it does not. Somebody has to let this node in at the gateway once. Ends with 0 when it is told to end,
+    /// with 1 when the gateway will not take it.
     Run(run::RunArgs),
     /// Serve tools to an agent over MCP, on standard input and output or over HTTP on this machine.
     ///
-    /// An agent that speaks the Model Context Protocol, such as Claude Code, Codex or Gemini CLI, gets the tools that the tool
-    /// policy leaves for it. The app looks at every call, asks when the policy wants that, and carries out what was allowed; while
-    /// it does not run, nothing is done. The tool `approve` is Claude Code's permission prompt:
-    /// `--permission-prompt-tool mcp__countersign__approve`. --json has only `--http` print where it listens as JSON.
+    /// An agent that speaks the Model Context Protocol, such as Claude Code, Codex or Gemini CLI, gets the
+    /// tools that the tool policy leaves for it. The app looks at every call, asks when the policy wants
+    /// that, and carries out what was allowed; while it does not run, nothing is done. The tool `approve` is
+    /// Claude Code's permission prompt: `--permission-prompt-tool mcp__countersign__approve`. --json has only
+    /// `--http` print where it listens as JSON.
     Mcp(mcp::McpArgs),
     /// Have `countersign run` started by itself, as a service of yours.
     ///
-    /// The service is a unit of the systemd user manager. It starts with every log-on and ends with the last log-off, or runs from
-    /// boot on after `loginctl enable-linger`.
+    /// The service is a unit of the systemd user manager. It starts with every log-on and ends with the last
+    /// log-off, or runs from boot on after `loginctl enable-linger`.
     #[command(subcommand)]
     Service(service::ServiceCommand),
     /// Have the agents of this machine ask here before they act, or take that back.
     ///
-    /// Looks for Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, opencode, Cursor, Visual Studio Code, Zed and OpenClaw. Without
-    /// AGENT and --all nothing is written: what is found is listed, and what connecting it would do. A connection is an entry in the
-    /// agent's own settings. It is shown as a difference, what was there before is kept, and --undo brings it back.
+    /// Looks for Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, opencode, Cursor, Visual Studio
+    /// Code, Zed and OpenClaw. Without AGENT and --all nothing is written: what is found is listed, and what
+    /// connecting it would do. A connection is an entry in the agent's own settings. It is shown as a
+    /// difference, what was there before is kept, and --undo brings it back.
     Connect(connect::ConnectArgs),
     /// Say which agent of this machine asks here, how, since when, and what keeps it from that.
     Status,
@@ -246,8 +253,8 @@ fn run(command: Command, output: &Output) -> anyhow::Result<Exit> {
     exit
 }
 
-/// Sends a request that may have to be confirmed in the app's window, and says so when that seems to be what it waits for.
-/// Dropping the future takes back what still waits.
+/// Sends a request that may have to be confirmed in the app's window, and says so when that seems to be what
+/// it waits for. Dropping the future takes back what still waits.
 async fn confirmed(
     paths: &Paths,
     request: &ControlRequest,

@@ -1,5 +1,5 @@
-//! `countersign policy eval`: answers cases in bulk, for tests of a policy and for comparing it with the peers'. Nothing
-//! runs, nothing is written; only files that a case names are looked at.
+//! `countersign policy eval`: answers cases in bulk, for tests of a policy and for comparing it with the
+//! peers'. Nothing runs, nothing is written; only files that a case names are looked at.
 
 use super::{Exit, output::Output};
 use clap::{Args, ValueEnum};
@@ -17,8 +17,9 @@ pub(crate) struct EvalArgs {
     /// Whose verdicts: this program's, or those of the newest OpenClaw release.
     #[arg(long, value_enum, default_value_t = Whose::Attentive)]
     profile: Whose,
-    /// Folder tree that the cases were written for: where a case says nothing else, its working directory is DIR/work,
-    /// its PATH DIR/bin:DIR/safe, and safe bins lie in DIR/safe [default: the variable FX, else this machine].
+    /// Folder tree that the cases were written for: where a case says nothing else, its working directory is
+    /// DIR/work, its PATH DIR/bin:DIR/safe, and safe bins lie in DIR/safe [default: the variable FX,
+    /// else this machine].
     #[arg(long, value_name = "DIR")]
     fixture: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! `countersign rules`: structured, temporary and refusing rules, and presets. What tightens is written at once; what
-//! loosens needs a person in the app's window.
+//! `countersign rules`: structured, temporary and refusing rules, and presets. What tightens is written at
+//! once; what loosens needs a person in the app's window.
 
 use super::Exit;
 use super::output::Output;
@@ -78,8 +78,8 @@ pub(crate) enum PresetCommand {
 pub(crate) struct AddArgs {
     #[command(flatten)]
     about: AboutArgs,
-    /// What the arguments must begin with, such as `remote show`: any flags and operands may follow, but no word that
-    /// looks like a secret's place or an order to destroy, publish or run something.
+    /// What the arguments must begin with, such as `remote show`: any flags and operands may follow, but no
+    /// word that looks like a secret's place or an order to destroy, publish or run something.
     #[arg(long, value_name = "WORDS", conflicts_with = "exact")]
     subcommand: Option<String>,
     /// Exactly these arguments, in this folder.
@@ -107,16 +107,19 @@ struct SubjectArgs {
     /// A program's path, with `*`, `**` and `?` as wildcards, or a bare name for what is typed as one.
     #[arg(long)]
     program: Option<String>,
-    /// Changes of files below this folder, by tools of agents; what runs or is obeyed by itself is still asked about.
+    /// Changes of files below this folder, by tools of agents; what runs or is obeyed by itself is
+    /// still asked about.
     #[arg(long, value_name = "FOLDER")]
     changes: Option<PathBuf>,
     /// What tools of agents fetch from this host; `*.` in front stands for any below it.
     #[arg(long)]
     host: Option<String>,
-    /// Connections out of boxes to this host and port, such as `docs.rs:443`; `*.` in front stands for any host below it.
+    /// Connections out of boxes to this host and port, such as `docs.rs:443`; `*.` in front stands for
+    /// any host below it.
     #[arg(long, value_name = "HOST:PORT")]
     reach: Option<String>,
-    /// Connections out of boxes to where packages of this kind are fetched from, such as `npm`, `pypi` or `cargo`.
+    /// Connections out of boxes to where packages of this kind are fetched from, such as `npm`,
+    /// `pypi` or `cargo`.
     #[arg(long, value_name = "KIND", value_parser = registries())]
     registries: Option<String>,
     /// Calls of a tool of an agent's own that neither runs commands nor changes files.

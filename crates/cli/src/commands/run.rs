@@ -20,12 +20,13 @@ use zeroize::Zeroizing;
 /// Which gateway to take commands from.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
-    /// The gateway's address [default: the one in OpenClaw's node.json, else this machine's own, ws://127.0.0.1:18790].
+    /// The gateway's address [default: the one in OpenClaw's node.json, else this machine's own,
+    /// ws://127.0.0.1:18790].
     #[arg(long)]
     pub(super) url: Option<String>,
-    /// File with the gateway's token [default: that of OpenClaw or of Countersign, when the gateway is on this machine]. The
-    /// environment variable COUNTERSIGN_GATEWAY_TOKEN wins over it. Not needed once a gateway gave this node a token of its own, as
-    /// OpenClaw's do.
+    /// File with the gateway's token [default: that of OpenClaw or of Countersign, when the gateway is on
+    /// this machine]. The environment variable COUNTERSIGN_GATEWAY_TOKEN wins over it. Not needed once a
+    /// gateway gave this node a token of its own, as OpenClaw's do.
     #[arg(long, value_name = "FILE")]
     pub(super) token_file: Option<PathBuf>,
     /// SHA-256 of the only certificate to trust, 64 hexadecimal digits.
@@ -34,13 +35,14 @@ pub(crate) struct RunArgs {
     /// What people call this node [default: the name in OpenClaw's node.json, else the host's].
     #[arg(long)]
     pub(super) name: Option<String>,
-    /// Start every command in this process; the app then only asks. Without it the app starts them while it runs.
+    /// Start every command in this process; the app then only asks. Without it the app starts
+    /// them while it runs.
     #[arg(long)]
     pub(super) here: bool,
 }
 
-/// Serves until it is interrupted or told to end. The first process is only a guardian: it sees to it that nothing of what the
-/// second one starts outlives it.
+/// Serves until it is interrupted or told to end. The first process is only a guardian: it sees to it that
+/// nothing of what the second one starts outlives it.
 pub(super) async fn run(paths: &Paths, args: RunArgs, output: &Output) -> anyhow::Result<Exit> {
     // Before another process is started for it: what is wrong with the arguments is said once.
     let place = place(paths, &args)?;
@@ -121,8 +123,8 @@ fn token(
     let file = match &args.token_file {
         Some(file) => file.clone(),
         None if is_own => paths.gateway().join(TOKEN_FILE),
-        // What OpenClaw keeps is for the gateway on this machine, or the remote one of its settings: never for an address that
-        // was typed.
+        // What OpenClaw keeps is for the gateway on this machine, or the remote one of its settings: never
+        // for an address that was typed.
         None if args.url.is_none() || address.is_loopback() => {
             return Ok(openclaw_token(paths, &environment).map(Zeroizing::new));
         }

@@ -1,7 +1,9 @@
-//! `countersign service`: the runner as a service of the user's, so that it runs without anybody having to start it.
+//! `countersign service`: the runner as a service of the user's, so that it runs without anybody
+//! having to start it.
 //!
-//! On Linux this is a unit of the systemd user manager, reached over the session bus. Elsewhere: on macOS a launch agent whose
-//! `ProgramArguments` are this program and `run`, with `KeepAlive`; on Windows a scheduled task at log-on. Neither is written here.
+//! On Linux this is a unit of the systemd user manager, reached over the session bus. Elsewhere: on macOS a
+//! launch agent whose `ProgramArguments` are this program and `run`, with `KeepAlive`; on Windows a scheduled
+//! task at log-on. Neither is written here.
 
 use super::Exit;
 use super::output::Output;
@@ -25,8 +27,9 @@ use zbus::{Connection, Proxy, connection};
 pub(super) enum ServiceCommand {
     /// Write the service, have it start with every log-on, and start it now.
     ///
-    /// It runs `countersign run` with these arguments. The variable COUNTERSIGN_GATEWAY_TOKEN is not written into it: a gateway
-    /// that does not know this node yet needs --token-file. Installing again takes new arguments.
+    /// It runs `countersign run` with these arguments. The variable COUNTERSIGN_GATEWAY_TOKEN is not written
+    /// into it: a gateway that does not know this node yet needs --token-file. Installing again
+    /// takes new arguments.
     Install(RunArgs),
     /// Say whether it is installed and runs; exits with 0 if it runs.
     Status,
@@ -145,7 +148,8 @@ pub(super) fn unit_path(paths: &Paths, environment: &BTreeMap<String, String>) -
     named.unwrap_or_else(|| paths.home.join(".config")).join("systemd/user").join(UNIT)
 }
 
-/// The unit. What the gateway's agents run inherits its limits: no process may gain rights, and all end with the service.
+/// The unit. What the gateway's agents run inherits its limits: no process may gain rights, and all end
+/// with the service.
 fn unit_text(
     program: &Path,
     args: &RunArgs,
@@ -297,7 +301,8 @@ const CARRIED: [&str; 8] = [
     "LANG",
 ];
 
-/// Limits that a user manager can set without more rights than its user has. No restriction of namespaces: the sandbox needs them.
+/// Limits that a user manager can set without more rights than its user has. No restriction of namespaces:
+/// the sandbox needs them.
 const LIMITS: &str = "\
 Restart=on-failure
 RestartSec=5

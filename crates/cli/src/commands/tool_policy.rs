@@ -15,7 +15,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum ToolPolicyCommand {
-    /// Say of each tool whether a caller gets it, and which step of the tool policy takes it if not. Nothing is called.
+    /// Say of each tool whether a caller gets it, and which step of the tool policy takes it if not.
+    /// Nothing is called.
     Explain(ExplainArgs),
 }
 

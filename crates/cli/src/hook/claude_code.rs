@@ -1,8 +1,9 @@
 //! Claude Code: `PreToolUse` and `PermissionRequest` (code.claude.com/docs/en/hooks).
 //!
-//! Before a tool, what could not be asked about is denied three times: as JSON, on standard error, and by exit code 2, which no printed
-//! text can undo. What policy or a person denied is no fault of the hook's, and Claude Code shows every exit code 2 as one: there the
-//! JSON says it alone, in the words of all releases. Where Claude Code would ask the person, only the printed decision counts.
+//! Before a tool, what could not be asked about is denied three times: as JSON, on standard error, and by
+//! exit code 2, which no printed text can undo. What policy or a person denied is no fault of the hook's, and
+//! Claude Code shows every exit code 2 as one: there the JSON says it alone, in the words of all releases.
+//! Where Claude Code would ask the person, only the printed decision counts.
 
 use super::input::{BadInput, Called, Document};
 use super::{Cause, Contract, Event, HookAnswer, Reply, Verdict};
@@ -138,8 +139,8 @@ const CONTAINED: &str = "Runs in Countersign's box: its folder is open.";
 /// Releases before 2.1.3 end a hook after 60 s unless they are told otherwise; newer ones after 600 s.
 const PATIENCE: Duration = Duration::from_secs(50);
 
-/// They read files under Claude Code's own rules, keep lists that only Claude reads, or say when it goes on. `LS`, `NotebookRead`, `BashOutput`,
-/// `TodoRead` are of older releases.
+/// They read files under Claude Code's own rules, keep lists that only Claude reads, or say when it goes on.
+/// `LS`, `NotebookRead`, `BashOutput`, `TodoRead` are of older releases.
 const QUIET: [&str; 20] = [
     "BashOutput",
     "EnterPlanMode",

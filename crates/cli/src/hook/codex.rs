@@ -1,7 +1,8 @@
 //! Codex: `PreToolUse` and `PermissionRequest` (developers.openai.com/codex/hooks).
 //!
-//! Before a tool Codex takes a no, and nothing else: an allow or a question makes it report a failed hook and go on. So an allow is
-//! said by saying nothing, and Codex's own approvals follow. It also goes on when a denial has an unknown member or no reason.
+//! Before a tool Codex takes a no, and nothing else: an allow or a question makes it report a failed hook and
+//! go on. So an allow is said by saying nothing, and Codex's own approvals follow. It also goes on when a
+//! denial has an unknown member or no reason.
 
 use super::claude_code::{EVENT_NAMES, EVENTS, MCP_PREFIX, PRE_TOOL_USE, permission_request};
 use super::input::{BadInput, Called, Document};
@@ -70,8 +71,8 @@ impl Contract for Codex {
 /// Codex ends a hook after 600 s unless it is told otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Few tools but commands, patches and those of MCP servers come to a hook of Codex at all; these would be its plan and goal, a
-/// folder's names, and a picture.
+/// Few tools but commands, patches and those of MCP servers come to a hook of Codex at all; these would be
+/// its plan and goal, a folder's names, and a picture.
 const QUIET: [&str; 6] = ["create_goal", "get_goal", "list_dir", "update_goal", "update_plan", "view_image"];
 
 /// It asks the person.

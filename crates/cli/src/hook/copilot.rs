@@ -1,7 +1,8 @@
-//! Copilot CLI: `PreToolUse` in the form of Claude Code, with the names that Claude Code has for tools (tried with release 1.0.102).
+//! Copilot CLI: `PreToolUse` in the form of Claude Code, with the names that Claude Code has for tools (tried
+//! with release 1.0.102).
 //!
-//! What is printed counts only with exit code 0: with 2 the call is not made either, and the model is told nothing but that code. So a
-//! denial is printed, and 2 is left for an answer that cannot be.
+//! What is printed counts only with exit code 0: with 2 the call is not made either, and the model is told
+//! nothing but that code. So a denial is printed, and 2 is left for an answer that cannot be.
 
 use super::claude_code::PRE_TOOL_USE;
 use super::input::{BadInput, Called, Document};

@@ -1,7 +1,8 @@
 //! Gemini CLI: `BeforeTool` (geminicli.com/docs/hooks/reference).
 //!
-//! An allow skips nothing: Gemini CLI's own policy follows and may ask again. What is printed and is no JSON counts as an allow
-//! with exit code 0, so something is always printed, and a denial ends with exit code 2 besides.
+//! An allow skips nothing: Gemini CLI's own policy follows and may ask again. What is printed and is no JSON
+//! counts as an allow with exit code 0, so something is always printed, and a denial ends with
+//! exit code 2 besides.
 
 use super::input::{BadInput, Called, Document};
 use super::{Contract, Event, HookAnswer, NO_OTHER_COMMAND, Reply, Verdict};
@@ -35,7 +36,8 @@ impl Contract for Gemini {
         Ok(called)
     }
 
-    /// Releases from 2026-03 on have a decision `ask`, which their reference does not name; older ones go on without asking.
+    /// Releases from 2026-03 on have a decision `ask`, which their reference does not name; older ones go
+    /// on without asking.
     fn can_ask(&self, _event: Event) -> bool {
         false
     }
@@ -69,7 +71,8 @@ const MCP_PREFIX: &str = "mcp_";
 /// Gemini CLI ends a hook after 60 000 ms unless it is told otherwise.
 const PATIENCE: Duration = Duration::from_secs(50);
 
-/// They read files under Gemini CLI's own rules, or keep its own notes. `search_file_content` is of older releases.
+/// They read files under Gemini CLI's own rules, or keep its own notes. `search_file_content` is
+/// of older releases.
 const QUIET: [&str; 11] = [
     "complete_task",
     "enter_plan_mode",

@@ -1,5 +1,5 @@
-//! Agents and scripts without a contract of their own: one small JSON object in, one out, and this program's exit codes.
-//! Only exit code 0 allows.
+//! Agents and scripts without a contract of their own: one small JSON object in, one out, and this program's
+//! exit codes. Only exit code 0 allows.
 
 use super::input::{BadInput, Called, Document};
 use super::{Cause, Contract, End, Event, HookAnswer, NO_OTHER_COMMAND, Reply, Verdict};

@@ -1,5 +1,6 @@
-//! What an agent says on standard input: one JSON document, bounded in size and time, whose members are checked. What is not
-//! known is ignored, since agents add members from release to release; what is known has to be of its type.
+//! What an agent says on standard input: one JSON document, bounded in size and time, whose members are
+//! checked. What is not known is ignored, since agents add members from release to release; what is known has
+//! to be of its type.
 
 use super::Event;
 use countersign_core::json;
@@ -90,7 +91,8 @@ pub(crate) fn of_stdin(wait: Duration) -> Result<Vec<u8>, BadInput> {
     read(&io::stdin(), wait)
 }
 
-/// Waits in this thread, where nothing else is to be done yet: starting another one takes about as long as asking the app.
+/// Waits in this thread, where nothing else is to be done yet: starting another one takes about as long
+/// as asking the app.
 fn read(input: &impl AsFd, wait: Duration) -> Result<Vec<u8>, BadInput> {
     let until = Instant::now() + wait;
     let (mut bytes, mut piece) = (Vec::new(), [0; 8 * 1024]);
@@ -112,7 +114,8 @@ fn read(input: &impl AsFd, wait: Duration) -> Result<Vec<u8>, BadInput> {
     Err(BadInput::TooLong)
 }
 
-/// Reads what is there. Whoever else reads the same pipe may have been quicker, and the wait for more has an end.
+/// Reads what is there. Whoever else reads the same pipe may have been quicker, and the wait for
+/// more has an end.
 fn read_now(input: &impl AsFd, piece: &mut [u8]) -> Result<usize, Errno> {
     match FileType::from_raw_mode(fstat(input)?.st_mode) {
         FileType::Socket => recv(input, piece, RecvFlags::DONTWAIT).map(|(_, read)| read),
@@ -146,7 +149,8 @@ impl Document {
         events.iter().find(|(known, _)| *known == name).map(|(_, event)| *event)
     }
 
-    /// The call, in the members that Claude Code, Codex and Gemini CLI share. `events` are the names that an agent's events have.
+    /// The call, in the members that Claude Code, Codex and Gemini CLI share. `events` are the names that an
+    /// agent's events have.
     pub(super) fn call(
         &self,
         event_names: &'static str,
@@ -225,7 +229,8 @@ impl Document {
 const TEXT: &str = "a text";
 const FOLDER: &str = "an absolute path";
 
-/// Longest document, in bytes: the call has to fit into a line of the control channel, and is about as long there.
+/// Longest document, in bytes: the call has to fit into a line of the control channel, and is
+/// about as long there.
 const INPUT_BYTES: usize = CONTROL_LINE_BYTES;
 
 /// Characters of a text that a complaint about it repeats.

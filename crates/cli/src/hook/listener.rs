@@ -1,5 +1,5 @@
-//! Whether anybody still waits for the answer of this hook. An agent that is killed cannot end its hooks: its question would stay
-//! before the person, and an answer to it would be one to nobody.
+//! Whether anybody still waits for the answer of this hook. An agent that is killed cannot end its hooks: its
+//! question would stay before the person, and an answer to it would be one to nobody.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{PidfdFlags, getppid, pidfd_open};
@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-/// Ends when nobody waits any more: the other end of standard output was closed, or whoever started this process has ended. Where
-/// neither can be watched it never ends.
+/// Ends when nobody waits any more: the other end of standard output was closed, or whoever started this
+/// process has ended. Where neither can be watched it never ends.
 pub(crate) async fn gone() {
     // Whoever takes the place of a parent that ends is nobody to wait for.
     let parent = parent();

@@ -1,8 +1,8 @@
-//! Hooks of other agents: before an agent calls a tool it starts `countersign hook …`, which reads what the agent says of the
-//! call, asks the app, and answers in that agent's own words (docs/hooks.md).
+//! Hooks of other agents: before an agent calls a tool it starts `countersign hook …`, which reads what the
+//! agent says of the call, asks the app, and answers in that agent's own words (docs/hooks.md).
 //!
-//! Nothing here allows by itself: an allow is the app's, and whatever keeps the app from being asked ends in a denial. The tools
-//! that need no question are left to the agent, which is not the same as allowing them.
+//! Nothing here allows by itself: an allow is the app's, and whatever keeps the app from being asked ends in
+//! a denial. The tools that need no question are left to the agent, which is not the same as allowing them.
 
 mod claude_code;
 mod codex;
@@ -47,8 +47,8 @@ pub(crate) trait Contract: Sync {
     /// The program, as the inbox tells it; `None` where it could be any.
     fn client(&self) -> Option<&'static str>;
 
-    /// How long a person has where nobody says: less than the shortest limit that a release sets for its hooks by itself. An agent
-    /// that ends a hook at its limit goes on as if there were none.
+    /// How long a person has where nobody says: less than the shortest limit that a release sets for its
+    /// hooks by itself. An agent that ends a hook at its limit goes on as if there were none.
     fn patience(&self) -> Duration;
 
     /// The event that a document is about, as far as it can be told.
@@ -60,7 +60,8 @@ pub(crate) trait Contract: Sync {
     /// Whether the agent has an answer that makes it ask the person itself.
     fn can_ask(&self, event: Event) -> bool;
 
-    /// Whether its answer has room for what the agent is to know besides. What is not told there waits for another way.
+    /// Whether its answer has room for what the agent is to know besides. What is not told there waits
+    /// for another way.
     fn takes_context(&self, _event: Event) -> bool {
         false
     }
@@ -189,8 +190,9 @@ pub(crate) struct Options {
     pub(crate) event: Option<Event>,
 }
 
-/// Takes a call from `input`, which has so long for it, asks the app behind `socket`, and says what the agent is to be told. It ends
-/// within the time that the options give, whatever happens. Dropping the future takes the question back.
+/// Takes a call from `input`, which has so long for it, asks the app behind `socket`, and says what the agent
+/// is to be told. It ends within the time that the options give, whatever happens. Dropping the future takes
+/// the question back.
 pub(crate) async fn answer(
     contract: &dyn Contract,
     options: &Options,
@@ -225,8 +227,8 @@ pub(crate) async fn answer(
     contract.answer(&Reply { event: called.event, id, verdict: &verdict, context: &context })
 }
 
-/// The answer when a call could not even be read. An event that nobody knows is taken for the one before a tool: its denial is the
-/// one that an exit code alone can say.
+/// The answer when a call could not even be read. An event that nobody knows is taken for the one before a
+/// tool: its denial is the one that an exit code alone can say.
 pub(crate) fn could_not_ask(
     contract: &dyn Contract,
     event: Option<Event>,
@@ -288,14 +290,16 @@ fn undecided(
     }
 }
 
-/// What an agent would ask the person itself is asked here whatever the tool: the agent has found that it needs a person.
+/// What an agent would ask the person itself is asked here whatever the tool: the agent has found that
+/// it needs a person.
 fn needs_no_question(contract: &dyn Contract, asked: WhichCalls, called: &Called) -> bool {
     let is_among = |tools: &[&str]| !called.foreign && tools.contains(&called.tool.as_str());
     let quiet = asked == WhichCalls::Risky && called.event == Event::BeforeTool && is_among(contract.quiet());
     quiet || is_among(contract.questions())
 }
 
-/// The id is always fresh: agents number their calls anew in every session, and two calls of one id could share an answer.
+/// The id is always fresh: agents number their calls anew in every session, and two calls of one id could
+/// share an answer.
 fn tool_call(contract: &dyn Contract, options: &Options, ids: &dyn IdSource, called: &Called) -> ToolCall {
     let agent = options.agent.clone().or_else(|| called.agent.clone());
     ToolCall {
@@ -340,7 +344,8 @@ impl HookAnswer {
 }
 
 impl Verdict {
-    /// A no whose message says where it comes from. It is never blank: Codex takes a denial without a reason as no denial.
+    /// A no whose message says where it comes from. It is never blank: Codex takes a denial without a
+    /// reason as no denial.
     fn deny(cause: Cause, why: &str) -> Self {
         let why: String = why.trim().chars().take(REASON_CHARS).collect();
         let message = match (cause, why.as_str()) {
@@ -359,9 +364,11 @@ fn sentence(error: &dyn std::error::Error) -> String {
 /// How long an agent may take for its document: it writes it in one go when it starts the hook.
 const INPUT_WAIT: Duration = Duration::from_secs(10);
 
-/// What an agent is told that would have to run another command than it asked about, and cannot be told which.
+/// What an agent is told that would have to run another command than it asked about, and
+/// cannot be told which.
 const NO_OTHER_COMMAND: &str =
     "Countersign would run it in a box, and this agent cannot be told how, so it is denied.";
 
-/// Most characters of a reason that an agent is told: Claude Code takes 10 000 before it puts a text into a file.
+/// Most characters of a reason that an agent is told: Claude Code takes 10 000 before it puts a
+/// text into a file.
 const REASON_CHARS: usize = 4_000;

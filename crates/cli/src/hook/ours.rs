@@ -1,5 +1,6 @@
-//! Calls of Countersign's own tools, over MCP: the app asks about those itself, so the hook leaves them alone. A name proves nothing,
-//! since a project can bring a server of any name: it counts only where the agent really runs this very program as a server.
+//! Calls of Countersign's own tools, over MCP: the app asks about those itself, so the hook leaves them
+//! alone. A name proves nothing, since a project can bring a server of any name: it counts only where the
+//! agent really runs this very program as a server.
 
 use super::Called;
 use rustix::process::{Pid, getppid};
@@ -14,7 +15,8 @@ pub(super) fn goes_to_our_server(called: &Called) -> bool {
     called.foreign && is_named && agent().is_some_and(runs_our_server)
 }
 
-/// The process that wants the hook's answer: whoever started it, or who started the shell that it was started by.
+/// The process that wants the hook's answer: whoever started it, or who started the shell that
+/// it was started by.
 fn agent() -> Option<Pid> {
     let parent = getppid()?;
     let program = fs::read_link(process(parent).join("exe")).ok()?;
@@ -56,8 +58,8 @@ fn process(pid: Pid) -> PathBuf {
 /// Where the system tells of processes.
 const PROCESSES: &str = "/proc";
 
-/// What agents call the tools of a server that is called `countersign` in their settings: Claude Code, Codex and Qwen Code, Gemini CLI,
-/// and Copilot CLI.
+/// What agents call the tools of a server that is called `countersign` in their settings: Claude Code, Codex
+/// and Qwen Code, Gemini CLI, and Copilot CLI.
 const NAMES: [&str; 3] = ["mcp__countersign__", "mcp_countersign_", "countersign-"];
 
 /// What agents start their hooks by.

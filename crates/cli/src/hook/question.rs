@@ -43,7 +43,8 @@ pub(super) struct Answer {
     pub(super) events: Vec<SessionEvent>,
 }
 
-/// Asks, and waits until `until` at most. Dropping the future closes the connection, which takes the question back.
+/// Asks, and waits until `until` at most. Dropping the future closes the connection, which takes
+/// the question back.
 pub(super) async fn ask(
     socket: &Path,
     mut call: ToolCall,

@@ -1,4 +1,5 @@
-//! Qwen Code: `PreToolUse` and `PermissionRequest`, in the words of Claude Code (its own documentation of hooks, release 0.24.4).
+//! Qwen Code: `PreToolUse` and `PermissionRequest`, in the words of Claude Code (its own documentation of
+//! hooks, release 0.24.4).
 //!
 //! Its tools have names of their own. With exit code 2 it reads standard error alone, with 0 what is printed.
 
@@ -53,7 +54,8 @@ impl Contract for Qwen {
     fn answer(&self, reply: &Reply<'_>) -> HookAnswer {
         let answer = ClaudeCode.answer(reply);
         match (reply.event, reply.verdict) {
-            // It was seen to stop at exit code 2, and to tell its model what stands on standard error: all that was to be printed.
+            // It was seen to stop at exit code 2, and to tell its model what stands on standard error: all
+            // that was to be printed.
             (Event::BeforeTool, Verdict::Deny(denial)) => {
                 let printed = answer.document.as_ref().map(|document| &document["hookSpecificOutput"]);
                 let printed = printed.and_then(|said| said["permissionDecisionReason"].as_str());

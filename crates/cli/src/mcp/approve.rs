@@ -1,7 +1,9 @@
-//! The tool `approve`, by which a client asks about a tool of its own: the contract of Claude Code's `--permission-prompt-tool`.
+//! The tool `approve`, by which a client asks about a tool of its own: the contract of Claude Code's
+//! `--permission-prompt-tool`.
 //!
-//! It is called with `{tool_name, input, tool_use_id?}`. Its result is one text, and that text is JSON: `behavior` is `allow`
-//! with the input as `updatedInput`, or `deny` with a message. A result of any other form would leave open what is meant.
+//! It is called with `{tool_name, input, tool_use_id?}`. Its result is one text, and that text is JSON:
+//! `behavior` is `allow` with the input as `updatedInput`, or `deny` with a message. A result of any other
+//! form would leave open what is meant.
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde::Serialize;

@@ -1,7 +1,9 @@
-//! Between a client's messages and what serves them: which requests are open, which were called off, and how many there are.
+//! Between a client's messages and what serves them: which requests are open, which were called off, and
+//! how many there are.
 //!
-//! The SDK's own bookkeeping goes by a request's id as the client gave it. Here an id belongs to one request until that one
-//! is answered: a second request under the same id is turned away, so no answer can be taken for that to another question.
+//! The SDK's own bookkeeping goes by a request's id as the client gave it. Here an id belongs to one request
+//! until that one is answered: a second request under the same id is turned away, so no answer can be taken
+//! for that to another question.
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientNotification, ErrorData, GetExtensions as _, JsonRpcMessage, RequestId};
@@ -101,7 +103,8 @@ impl Open {
         self.0.fewer.notify_one();
     }
 
-    /// Waits until another request may be read. A client that sends and never reads is not listened to any more.
+    /// Waits until another request may be read. A client that sends and never reads is not
+    /// listened to any more.
     async fn room(&self) {
         while self.requests().len() >= OPEN_REQUESTS {
             self.0.fewer.notified().await;
@@ -205,6 +208,6 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Channel<T> {
     }
 }
 
-/// Requests of one client at once, waiting to be answered or for the client to take the answer: a multiple of the calls at
-/// once, as those beyond are answered at once.
+/// Requests of one client at once, waiting to be answered or for the client to take the answer: a multiple of
+/// the calls at once, as those beyond are answered at once.
 pub(super) const OPEN_REQUESTS: usize = 256;

@@ -1,7 +1,8 @@
-//! MCP over HTTP, for clients of this machine: loopback only, behind a token that a file of the person's holds.
+//! MCP over HTTP, for clients of this machine: loopback only, behind a token that a file of
+//! the person's holds.
 //!
-//! A web page can have the browser call a port of this machine. It has no token; and a request with the name of another host,
-//! or from any page at all, is turned away even with it.
+//! A web page can have the browser call a port of this machine. It has no token; and a request with the name
+//! of another host, or from any page at all, is turned away even with it.
 
 use super::server::{Server, Shared};
 use super::sessions::Sessions;
@@ -51,7 +52,8 @@ struct Door {
 type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
 
 impl Http {
-    /// Listens on a port of loopback, 0 for any free one. `stop` ends what is served. Blocking while it reads the token.
+    /// Listens on a port of loopback, 0 for any free one. `stop` ends what is served. Blocking while it
+    /// reads the token.
     pub(crate) async fn bind(
         paths: &Paths,
         options: Options,
@@ -73,7 +75,8 @@ impl Http {
             .with_allowed_hosts(HOSTS.map(|host| format!("{host}:{}", address.port())))
             .enforce_origin_validation()
             .with_max_request_body_bytes(MESSAGE_BYTES)
-            // It would be an event without data before all others, which some clients take for a message and fail at.
+            // It would be an event without data before all others, which some clients take for a
+            // message and fail at.
             .with_sse_retry(None)
             .with_cancellation_token(stop.clone());
         let service = StreamableHttpService::new(

@@ -50,8 +50,8 @@ fn given(text: Option<&str>) -> Option<String> {
     text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// A client's name as that of an agent: lower case, and a dash for whatever the peers do not take in a name. So no client can
-/// call itself `*`, which stands for all agents.
+/// A client's name as that of an agent: lower case, and a dash for whatever the peers do not take in a name.
+/// So no client can call itself `*`, which stands for all agents.
 fn normalised(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars().flat_map(char::to_lowercase) {

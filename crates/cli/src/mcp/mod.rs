@@ -1,7 +1,9 @@
-//! MCP: agents that speak the Model Context Protocol get the app's tools, and a tool by which they ask about their own.
+//! MCP: agents that speak the Model Context Protocol get the app's tools, and a tool by which they ask
+//! about their own.
 //!
-//! Nothing here decides or carries out anything. Every call goes to the running app over the control channel, and what has
-//! no clear yes from there is a no: without the app there is no list, a call fails, and a permission is denied.
+//! Nothing here decides or carries out anything. Every call goes to the running app over the control channel,
+//! and what has no clear yes from there is a no: without the app there is no list, a call fails, and a
+//! permission is denied.
 //!
 //! ```text
 //! client ─▶ Channel ─▶ Server ─▶ control::follow ─▶ app
@@ -83,8 +85,8 @@ pub(crate) enum ServeError {
     Token(#[from] StateError),
 }
 
-/// Serves one client until it closes `input` or `stop` comes, which calls off what it called. `output` gets protocol messages
-/// and nothing else.
+/// Serves one client until it closes `input` or `stop` comes, which calls off what it called. `output` gets
+/// protocol messages and nothing else.
 pub(crate) async fn serve(
     paths: &Paths,
     options: Options,
@@ -106,5 +108,6 @@ pub(crate) async fn serve(
     }
 }
 
-/// Longest message of a client, in bytes: it has to fit into a line of the control channel, with what is added there.
+/// Longest message of a client, in bytes: it has to fit into a line of the control channel, with
+/// what is added there.
 const MESSAGE_BYTES: usize = countersign_protocol::limits::CONTROL_LINE_BYTES - 64 * 1_024;

@@ -1,5 +1,5 @@
-//! Which tools a client is offered: those that the app names, or while it does not run, those that there are; then the client hears
-//! when it does.
+//! Which tools a client is offered: those that the app names, or while it does not run, those that there are;
+//! then the client hears when it does.
 
 use countersign_companion::control::{self, ControlError};
 use countersign_protocol::control::ControlRequest;
@@ -34,8 +34,9 @@ pub(super) fn tool(view: ToolView) -> Tool {
     }
 }
 
-/// What a client may know of a tool before it calls it: whether it only reads, whether it can destroy something, whether it reaches
-/// beyond this machine. Hints for the client's own questions; nothing here goes by them.
+/// What a client may know of a tool before it calls it: whether it only reads, whether it can destroy
+/// something, whether it reaches beyond this machine. Hints for the client's own questions; nothing
+/// here goes by them.
 fn annotations(name: &str) -> Option<ToolAnnotations> {
     let hints = ToolAnnotations::new();
     Some(match name {

@@ -123,7 +123,8 @@ impl Server {
         })
     }
 
-    /// Has the app do it, for as long as it takes. Dropping the future closes the connection to it, which calls it off there.
+    /// Has the app do it, for as long as it takes. Dropping the future closes the connection to it, which
+    /// calls it off there.
     async fn follow(
         &self,
         request: ControlRequest,
@@ -195,8 +196,9 @@ impl Server {
         }
     }
 
-    /// Whether a client asks about a tool of this very server: the app asks about its calls, and once is enough. In one client there is
-    /// one server of a name, and only the settings that started this one say which is its own.
+    /// Whether a client asks about a tool of this very server: the app asks about its calls, and once is
+    /// enough. In one client there is one server of a name, and only the settings that started this one say
+    /// which is its own.
     async fn is_of_this_server(&self, tool: &str, context: &RequestContext<RoleServer>) -> bool {
         let Some(name) = &self.shared.known_as else { return false };
         let Some(own) = tool.strip_prefix(&format!("mcp__{name}__")) else { return false };
@@ -258,7 +260,8 @@ impl ServerHandler for Server {
         }
         let views = match self.tools(&context).await {
             Ok(views) => views,
-            // Many agents ask once, when they start: what they call before the app is there says how to start it.
+            // Many agents ask once, when they start: what they call before the app is there says
+            // how to start it.
             Err(Unanswered::NotRunning) => {
                 let caller = self.caller(&context);
                 self.waiting.start(self.shared.control.clone(), caller, context.peer.clone());
@@ -309,8 +312,8 @@ async fn tell(context: &RequestContext<RoleServer>, mut queue: mpsc::Receiver<St
     }
 }
 
-/// What a call brought. Programs that get data show their model only that (Claude Code and Codex do), so the text is in there
-/// too.
+/// What a call brought. Programs that get data show their model only that (Claude Code and Codex do), so the
+/// text is in there too.
 fn brought(output: ToolOutput) -> CallToolResult {
     let ToolOutput { text, details, events } = output;
     let lines: Vec<String> = events.iter().map(SessionEvent::line).collect();
@@ -348,8 +351,8 @@ const INSTRUCTIONS: &str = "\
 These tools work on the user's machine. What the user's rules do not cover is shown to the user first, who may take minutes to \
 answer and may say no; do not try to get around a no.";
 
-/// Calls under way at once, those of all clients of this process together: a part of those that the app takes, so that there
-/// is always room to look and to deny.
+/// Calls under way at once, those of all clients of this process together: a part of those that the app
+/// takes, so that there is always room to look and to deny.
 pub(super) const CALLS: usize = 64;
 
 /// Lists asked for at once; others wait for a moment.

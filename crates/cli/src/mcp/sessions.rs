@@ -13,8 +13,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The SDK's sessions, bounded. The SDK would end a session while a person thinks; here one is used as long as its client
-/// listens.
+/// The SDK's sessions, bounded. The SDK would end a session while a person thinks; here one is used as long
+/// as its client listens.
 pub(super) struct Sessions {
     sdk: LocalSessionManager,
     table: Table,
@@ -111,8 +111,8 @@ impl Drop for Listener {
     }
 }
 
-/// A client that was killed says nothing: its connections are gone, and nothing else is. One that comes back at once to listen again
-/// goes on.
+/// A client that was killed says nothing: its connections are gone, and nothing else is. One that comes back
+/// at once to listen again goes on.
 async fn call_off_unheard(table: Table, id: SessionId) {
     tokio::time::sleep(UNHEARD).await;
     if let Some(session) = lock(&table).get(&id).filter(|session| session.streams == 0) {
@@ -203,7 +203,8 @@ pub(super) const SESSIONS: usize = 64;
 /// How long a session lasts that nobody listens to or sends anything in. What it called is called off then.
 pub(super) const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// How long a client may be away from all its streams before what it asked for is called off: less than a person needs to answer.
+/// How long a client may be away from all its streams before what it asked for is called off: less than a
+/// person needs to answer.
 const UNHEARD: Duration = Duration::from_millis(500);
 
 /// How often they are looked at.

@@ -1,7 +1,8 @@
-//! Tells a client at once what its session is told of runs: a log message for whoever shows them. The model hears it with its next
-//! result, for which nothing is taken away here.
+//! Tells a client at once what its session is told of runs: a log message for whoever shows them. The model
+//! hears it with its next result, for which nothing is taken away here.
 //!
-//! The latest revision of MCP discourages log messages and names nothing in their place that clients of today read.
+//! The latest revision of MCP discourages log messages and names nothing in their place that
+//! clients of today read.
 #![expect(deprecated, reason = "the only notification of this kind that clients show")]
 
 use countersign_companion::control;
@@ -44,7 +45,8 @@ impl Told {
         *self.inner.least.lock().unwrap_or_else(PoisonError::into_inner) = Some(wanted.level);
     }
 
-    /// Something of this session goes on without its call: looks from now on, until the client or the app is gone.
+    /// Something of this session goes on without its call: looks from now on, until the client or
+    /// the app is gone.
     pub(super) fn look(&self, control: PathBuf, session: String, peer: Peer<RoleServer>) {
         if self.inner.is_looking.swap(true, Ordering::Relaxed) {
             return;

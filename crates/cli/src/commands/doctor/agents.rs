@@ -10,8 +10,8 @@ use countersign_protocol::document::Document;
 use countersign_protocol::rules::RuleDocument;
 use std::collections::BTreeSet;
 
-/// Agents that the document or rules know by another name than the one they have here: such words hold for nobody who asks by a hook
-/// or as a client, and what they refuse is not refused.
+/// Agents that the document or rules know by another name than the one they have here: such words hold for
+/// nobody who asks by a hook or as a client, and what they refuse is not refused.
 pub(super) fn misnamed(document: Option<&Document>, rules: Option<&RuleDocument>) -> Vec<Finding> {
     let in_document = document.and_then(|document| document.0.get("agents")?.as_object());
     let in_rules = rules.into_iter().flat_map(|rules| {

@@ -1,4 +1,5 @@
-//! One call to any gateway, as a device of its own: an agent that may use the command line has none of the app's rights.
+//! One call to any gateway, as a device of its own: an agent that may use the command line has none of
+//! the app's rights.
 
 use super::TOKEN_VARIABLE;
 use crate::commands::output::Output;
@@ -36,8 +37,8 @@ pub(super) struct GatewayTarget {
     /// Address [default: this machine's own, ws://127.0.0.1:18790].
     #[arg(long)]
     url: Option<String>,
-    /// File with the gateway's token [default: this machine's own, when no address is given]. The environment variable
-    /// COUNTERSIGN_GATEWAY_TOKEN wins over it.
+    /// File with the gateway's token [default: this machine's own, when no address is given]. The environment
+    /// variable COUNTERSIGN_GATEWAY_TOKEN wins over it.
     #[arg(long)]
     token_file: Option<PathBuf>,
     /// SHA-256 of the only certificate to trust.

@@ -23,8 +23,8 @@ pub(super) struct GatewayArgs {
     /// Port on loopback; 0 for a free one.
     #[arg(long, default_value_t = GATEWAY_PORT)]
     port: u16,
-    /// File with the token that clients must know [default: one in the state folder, made when it is not there]. The
-    /// environment variable COUNTERSIGN_GATEWAY_TOKEN wins over it.
+    /// File with the token that clients must know [default: one in the state folder, made when it is not
+    /// there]. The environment variable COUNTERSIGN_GATEWAY_TOKEN wins over it.
     #[arg(long)]
     token_file: Option<PathBuf>,
 }
