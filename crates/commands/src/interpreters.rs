@@ -1,13 +1,13 @@
-//! Where an interpreter finds the program that it runs: in a file that its arguments name, or in the arguments themselves.
-//! From the manuals of the interpreters.
+//! Where an interpreter finds the program that it runs: in a file that its arguments name, or in the
+//! arguments themselves. From the manuals of the interpreters.
 
 use crate::analysis::Segment;
 use crate::command::ShellUse;
 use crate::programs::Name;
 
-/// Index in `argv` of the first argument that is no option, if `argv[0]` is an interpreter that would read it as a file.
-/// Inline text (`-c`, `-e`, `-m`, …) means that there is none. A guess that is good enough to show and to pin what it finds,
-/// not to conclude from it that nothing else is read.
+/// Index in `argv` of the first argument that is no option, if `argv[0]` is an interpreter that would read it
+/// as a file. Inline text (`-c`, `-e`, `-m`, …) means that there is none. A guess that is good enough to show
+/// and to pin what it finds, not to conclude from it that nothing else is read.
 pub fn script_operand(argv: &[String]) -> Option<usize> {
     let (program, arguments) = argv.split_first()?;
     let interpreter = Interpreter::of(program)?;
@@ -56,12 +56,13 @@ pub enum Source {
     File(usize),
     /// In the arguments, all of it.
     Arguments,
-    /// In what the arguments say in a way that is not understood here, or in a text that could load files from the folder by
-    /// names that it does not show.
+    /// In what the arguments say in a way that is not understood here, or in a text that could load files
+    /// from the folder by names that it does not show.
     Unknown,
 }
 
-/// Where `program` finds what it runs; `None` for one that is no interpreter. Shells have more ways, see [`ShellUse`].
+/// Where `program` finds what it runs; `None` for one that is no interpreter. Shells have more ways,
+/// see [`ShellUse`].
 pub fn source(program: &str, arguments: &[&str]) -> Option<Source> {
     let name = Name::of(program);
     if name.is_shell() {
@@ -85,8 +86,8 @@ pub fn source(program: &str, arguments: &[&str]) -> Option<Source> {
     })
 }
 
-/// Whether all that the program does is in its arguments, whatever else they say: `find` always, `sed` and `awk` when no
-/// option names a file with a script, `python -m` with modules that are programs of their own.
+/// Whether all that the program does is in its arguments, whatever else they say: `find` always, `sed` and
+/// `awk` when no option names a file with a script, `python -m` with modules that are programs of their own.
 fn says_it_all(program: &str, arguments: &[&str]) -> bool {
     let base = program.rsplit('/').next().unwrap_or(program);
     match base {
@@ -110,7 +111,8 @@ fn says_it_all(program: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// Modules of Python that run the tests of the project in the folder. Any other could be replaced by a file there of its name.
+/// Modules of Python that run the tests of the project in the folder. Any other could be replaced by a file
+/// there of its name.
 const MODULES: &[&str] = &["pytest", "unittest"];
 
 /// How a family of interpreters names its script.

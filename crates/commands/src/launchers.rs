@@ -1,5 +1,5 @@
-//! Programs that find out from the folder they are started in, and from those above it, which program really runs: asked
-//! for their version they may start the project's own.
+//! Programs that find out from the folder they are started in, and from those above it, which program really
+//! runs: asked for their version they may start the project's own.
 
 use crate::programs::Name;
 use std::path::Path;
@@ -23,8 +23,8 @@ pub fn asks_for_a_version(arguments: &[&str]) -> bool {
         && arguments.iter().all(|word| asks(word) || matches!(*word, "--verbose" | "-v"))
 }
 
-/// What decides for a program that was typed so and leads to this file. A file that has another name than what was typed,
-/// apart from a version, is a launcher; only those in the table are known.
+/// What decides for a program that was typed so and leads to this file. A file that has another name than
+/// what was typed, apart from a version, is a launcher; only those in the table are known.
 pub fn obeys(typed: &str, real: &Path) -> Obeys {
     let real_text = real.to_string_lossy();
     let [called, file] = [typed, &real_text].map(Name::of);
@@ -52,8 +52,8 @@ pub fn files() -> impl Iterator<Item = &'static str> {
     files.into_iter()
 }
 
-/// Whether a file is what its name says: `gcc` behind `x86_64-linux-gnu-gcc-12`, `php` behind `php8.2`, `npm` behind
-/// `npm-cli.js`.
+/// Whether a file is what its name says: `gcc` behind `x86_64-linux-gnu-gcc-12`, `php` behind `php8.2`, `npm`
+/// behind `npm-cli.js`.
 fn is_the_same(called: &Name, file: &Name) -> bool {
     let (called, file) = (called.as_str(), file.as_str());
     let plain = |name: &str| -> String {
@@ -90,8 +90,8 @@ const RUST: &[&str] = &["rust-toolchain", "rust-toolchain.toml"];
 
 const NODE: &[&str] = &[".npmrc", ".yarnrc", ".yarnrc.yml", "package.json", "pnpm-workspace.yaml"];
 
-/// Sorted: launchers by the name of their file or of what they stand for, and the files that they obey. Without a file, it is
-/// known that they look at none.
+/// Sorted: launchers by the name of their file or of what they stand for, and the files that they obey.
+/// Without a file, it is known that they look at none.
 const LAUNCHERS: &[(&str, &[&str])] = &[
     ("cargo", RUST),
     ("cargo-clippy", RUST),

@@ -1,4 +1,5 @@
-//! How far command texts are understood: exactly as far as the newest peer, or further where that is harmless.
+//! How far command texts are understood: exactly as far as the newest peer, or further where
+//! that is harmless.
 
 use crate::shell;
 
@@ -7,8 +8,8 @@ use crate::shell;
 pub enum Profile {
     /// What the newest peer understands, and nothing else: for comparing verdicts.
     Reference,
-    /// The same and these extensions, each of which can neither run, read nor write anything that the words of the
-    /// command do not name.
+    /// The same and these extensions, each of which can neither run, read nor write anything that the words
+    /// of the command do not name.
     Attentive(Extensions),
 }
 

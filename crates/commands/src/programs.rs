@@ -1,9 +1,9 @@
-//! What programs are known to do, by name: shells, carriers that run another program, interpreters, multi-call files
-//! (docs/protocol/commands.md, "Wrappers"). Names are compared as the peers do: base name, lower case,
-//! without a Windows extension, and without a trailing version so that `python3.12` is `python`.
+//! What programs are known to do, by name: shells, carriers that run another program, interpreters,
+//! multi-call files (docs/protocol/commands.md, "Wrappers"). Names are compared as the peers do: base name,
+//! lower case, without a Windows extension, and without a trailing version so that `python3.12` is `python`.
 
-/// Whether a file is another program under each name that leads to it, so that started by its own name it is not what was
-/// asked for: `cargo` behind `rustup`.
+/// Whether a file is another program under each name that leads to it, so that started by its own name it is
+/// not what was asked for: `cargo` behind `rustup`.
 pub fn is_another_by_name(path: &str, typed: &str) -> bool {
     Name::of(path).is_one_of(BY_NAME) && Name::of(typed) != Name::of(path)
 }
@@ -119,7 +119,8 @@ const MULTI_CALL: &[&str] = &["busybox", "coreutils", "sbase-box", "toybox", "ub
 /// Sorted; one file that picks another program by the name it is called by.
 const BY_NAME: &[&str] = &["asdf", "mise", "rustup", "volta-shim"];
 
-/// Sorted; without trailing versions. Those that start other programs too are in [`crate::command::carriers`].
+/// Sorted; without trailing versions. Those that start other programs too are in
+/// [`crate::command::carriers`].
 const INTERPRETERS: &[&str] = &[
     "awk",
     "clj",

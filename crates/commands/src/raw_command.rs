@@ -36,7 +36,8 @@ pub fn check(argv: &[String], raw: Option<&str>) -> Result<Agreed, Mismatch> {
     Ok(Agreed { command_text, shell_payload, preview })
 }
 
-/// Canonical text: joined by blanks; empty arguments as `""`; arguments with white space or `"` in `"` with `\"`.
+/// Canonical text: joined by blanks; empty arguments as `""`; arguments with white space or `"`
+/// in `"` with `\"`.
 pub fn canonical_text(argv: &[String]) -> String {
     let mut text = String::new();
     for argument in argv {
@@ -64,8 +65,8 @@ struct Inline<'a> {
     stands_alone: bool,
 }
 
-/// Finds inline text of a POSIX shell that is started directly: `sh [flags] -c TEXT`. Behind wrappers, and for other
-/// shells, there is none for us: the whole argument list is what a person sees.
+/// Finds inline text of a POSIX shell that is started directly: `sh [flags] -c TEXT`. Behind wrappers, and
+/// for other shells, there is none for us: the whole argument list is what a person sees.
 fn inline_text(argv: &[String]) -> Option<Inline<'_>> {
     let (shell, rest) = argv.split_first()?;
     let name = Name::of(shell);

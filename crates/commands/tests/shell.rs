@@ -1,5 +1,5 @@
-//! Command texts taken apart: what is accepted with which words, joints, extensions and dialect, and what is refused, for
-//! which reason and where.
+//! Command texts taken apart: what is accepted with which words, joints, extensions and dialect, and what is
+//! refused, for which reason and where.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -7,7 +7,8 @@ use countersign_commands::analysis::OpaqueReason;
 use countersign_commands::shell::{Dialect, Extension, Script, SimpleCommand, Word, parse};
 use pretty_assertions::assert_eq;
 
-/// Each text is accepted, and its commands read as written beside it: words between `<` and `>`, joints between.
+/// Each text is accepted, and its commands read as written beside it: words between `<` and
+/// `>`, joints between.
 fn check(cases: &[(&str, &str)]) {
     for (text, expected) in cases {
         let script = parse(text).unwrap_or_else(|opaque| panic!("{text:?} is refused: {opaque:?}"));

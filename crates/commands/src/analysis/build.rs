@@ -266,8 +266,9 @@ enum Payload {
     Opaque(Opaque),
 }
 
-/// Looks into the texts of all shells. One shell alone is replaced by what it runs, or stays one command that only an
-/// entry for the very call covers; among other commands a text that cannot be taken apart makes all of it opaque.
+/// Looks into the texts of all shells. One shell alone is replaced by what it runs, or stays one command that
+/// only an entry for the very call covers; among other commands a text that cannot be taken apart makes
+/// all of it opaque.
 fn payload_of_all(segments: &[Segment], profile: Profile) -> Payload {
     let alone = match segments {
         [only] if only.candidate.wrappers.is_empty() => Some(only),
@@ -302,8 +303,8 @@ fn payload_of_all(segments: &[Segment], profile: Profile) -> Payload {
     }
 }
 
-/// Whether the newest peer asks about a shell within a shell's text: behind a wrapper, or with a text of its own that has
-/// something to ask about.
+/// Whether the newest peer asks about a shell within a shell's text: behind a wrapper, or with a text of its
+/// own that has something to ask about.
 fn asks_within(segment: &Segment, profile: Profile) -> bool {
     let Some(ShellUse::Inline { .. }) = segment.candidate.shell else { return false };
     let is_hidden = |segment: &Segment| {
@@ -395,8 +396,8 @@ fn is_plain(segment: &Segment) -> bool {
     typed_name && segment.assignments.is_empty() && segment.candidate.mode == Mode::ExactCommand
 }
 
-/// Whether a command inside a shell's text is found by name. The newest peer keeps its hands off others, and off whatever
-/// calls itself a wrapper.
+/// Whether a command inside a shell's text is found by name. The newest peer keeps its hands off others, and
+/// off whatever calls itself a wrapper.
 fn is_looked_up(segment: &Segment) -> bool {
     segment.words.first().is_some_and(|word| {
         !word.text.contains(['/', '\\']) && !command::base_name(&word.text).ends_with("-wrapper")
@@ -425,14 +426,17 @@ fn is_blank(text: &str) -> bool {
 /// How many shells inside shells have their texts taken apart.
 const PAYLOAD_DEPTH: usize = 2;
 
-/// Longest canonical text of an argument list that is taken apart, in bytes: the peers' limit for command texts.
+/// Longest canonical text of an argument list that is taken apart, in bytes: the peers' limit
+/// for command texts.
 const ARGUMENT_BYTES: usize = 131_072;
 
-/// Most commands of one text that are taken apart: each of them has to be looked up, and people read no longer lists.
+/// Most commands of one text that are taken apart: each of them has to be looked up, and people read
+/// no longer lists.
 const COMMANDS: usize = 128;
 
 /// Most redirections, groups and the like of one text: each word is held against them.
 const EXTENSIONS: usize = 256;
 
-/// Most arguments that are taken apart: what cannot be shown one by one is not remembered or run unasked either.
+/// Most arguments that are taken apart: what cannot be shown one by one is not remembered or
+/// run unasked either.
 const ARGUMENTS: usize = countersign_protocol::limits::DISPLAY_ARGUMENTS;

@@ -1,5 +1,5 @@
-//! Whether a text that is not taken apart is at least whole: nothing open, nothing missing. A rough check that would
-//! rather say no: what is not whole makes all of the text around it opaque.
+//! Whether a text that is not taken apart is at least whole: nothing open, nothing missing. A rough check
+//! that would rather say no: what is not whole makes all of the text around it opaque.
 
 use std::iter::Peekable;
 use std::str::Chars;

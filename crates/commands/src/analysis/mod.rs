@@ -1,5 +1,5 @@
-//! What a command is made of: segments with byte spans and what each would really run, or the reason why it is opaque
-//! (docs/protocol/commands.md, "Texts", "Argument lists", "Wrappers").
+//! What a command is made of: segments with byte spans and what each would really run, or the reason why it
+//! is opaque (docs/protocol/commands.md, "Texts", "Argument lists", "Wrappers").
 //!
 //! Opaque means: ask. A segment that was taken apart can still be one that no entry covers, see
 //! [`Mode`].
@@ -21,8 +21,8 @@ pub use peer::is_pattern;
 /// A command taken apart.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Analysis {
-    /// The text that the spans point into: the typed text, for an argument list its canonical text, for a shell that
-    /// was looked through its inline text.
+    /// The text that the spans point into: the typed text, for an argument list its canonical text, for a
+    /// shell that was looked through its inline text.
     pub source: String,
     /// Simple commands in order; empty when opaque.
     pub segments: Vec<Segment>,
@@ -85,7 +85,8 @@ impl Transport {
     }
 }
 
-/// Takes a command text apart, as far as the product understands texts. Total: never panics, linear in `text`.
+/// Takes a command text apart, as far as the product understands texts. Total: never panics,
+/// linear in `text`.
 pub fn analyze_text(text: &str) -> Analysis {
     analyze_text_as(text, Profile::ATTENTIVE)
 }
@@ -95,17 +96,17 @@ pub fn analyze_text_as(text: &str, profile: Profile) -> Analysis {
     build::text(text, profile)
 }
 
-/// Takes an argument list apart: elements are literal, no shell reads them. `sh -c TEXT` (exactly so) is looked
-/// through: what counts is its text. So is `sh -lc TEXT`, the form in which gateways send texts to nodes
-/// (docs/protocol/nodes.md, "Parameters of a run"): what a rule lets run is bound to a plain shell or none,
-/// which reads no start-up files; a person sees the flag. Other shells and wrappers are segments like any
-/// other.
+/// Takes an argument list apart: elements are literal, no shell reads them. `sh -c TEXT` (exactly so) is
+/// looked through: what counts is its text. So is `sh -lc TEXT`, the form in which gateways send texts to
+/// nodes (docs/protocol/nodes.md, "Parameters of a run"): what a rule lets run is bound to a plain shell or
+/// none, which reads no start-up files; a person sees the flag. Other shells and wrappers are
+/// segments like any other.
 pub fn analyze_argv(argv: &[String]) -> Analysis {
     analyze_argv_as(argv, Profile::ATTENTIVE)
 }
 
-/// The same as far as `profile` understands texts. The newest peer looks through no shell here: its node turns a shell's
-/// call into a text first.
+/// The same as far as `profile` understands texts. The newest peer looks through no shell here: its node
+/// turns a shell's call into a text first.
 pub fn analyze_argv_as(argv: &[String], profile: Profile) -> Analysis {
     match (argv, profile) {
         ([shell, flag, text], Profile::Attentive(_))
@@ -119,8 +120,8 @@ pub fn analyze_argv_as(argv: &[String], profile: Profile) -> Analysis {
 }
 
 impl Analysis {
-    /// Names of programs whose facts an evaluation needs, each once. A name with a slash stands for that file, whether
-    /// it can be run or not; others are looked up.
+    /// Names of programs whose facts an evaluation needs, each once. A name with a slash stands for that
+    /// file, whether it can be run or not; others are looked up.
     pub fn programs(&self) -> Vec<Cow<'_, str>> {
         let mut names: Vec<Cow<'_, str>> = Vec::new();
         let mut need = |name: Cow<'_, str>| {
@@ -161,8 +162,8 @@ impl Analysis {
         words.into_iter().flatten().filter(move |_| !builtin)
     }
 
-    /// Why the text that an argument list hands to its shell could not be taken apart: it stays one argument then, and
-    /// this is what a reader wants to know about it.
+    /// Why the text that an argument list hands to its shell could not be taken apart: it stays one argument
+    /// then, and this is what a reader wants to know about it.
     pub fn unread_text(&self) -> Option<Self> {
         let [only] = self.segments.as_slice() else { return None };
         let Some(ShellUse::Inline { payload, .. }) = only.candidate.shell else { return None };
@@ -173,7 +174,8 @@ impl Analysis {
         inner.opaque.is_some().then_some(inner)
     }
 
-    /// Whether the words and operators say all that the text says, so that they can stand for it before a person.
+    /// Whether the words and operators say all that the text says, so that they can stand for it
+    /// before a person.
     pub fn words_say_it_all(&self) -> bool {
         let plain = |segment: &Segment| !segment.negated && segment.assignments.is_empty();
         self.opaque.is_none()
@@ -183,8 +185,8 @@ impl Analysis {
             && self.only_operators_between()
     }
 
-    /// Whether a shell that reads the text runs `segment` itself, without any effect: a safe builtin, or one that only
-    /// prints what its words say.
+    /// Whether a shell that reads the text runs `segment` itself, without any effect: a safe builtin, or one
+    /// that only prints what its words say.
     pub fn is_harmless_builtin(&self, segment: &Segment) -> bool {
         if self.form != Form::Text || !segment.assignments.is_empty() {
             return false;
@@ -196,8 +198,8 @@ impl Analysis {
             || (prints && command::literal_output(&segment.words, is_number))
     }
 
-    /// Notes where a shell that reads the text may evaluate words, so that nothing covers it whatever is said about a file of
-    /// that name.
+    /// Notes where a shell that reads the text may evaluate words, so that nothing covers it whatever is said
+    /// about a file of that name.
     pub fn mark_builtins(&mut self) {
         if self.form != Form::Text || self.profile == Profile::Reference {
             return;
@@ -298,7 +300,8 @@ impl Segment {
         }
     }
 
-    /// The file that a shell was told to run, as a name with a slash: shells take it for a file before anything else.
+    /// The file that a shell was told to run, as a name with a slash: shells take it for a file
+    /// before anything else.
     pub fn script(&self) -> Option<Cow<'_, str>> {
         let Some(ShellUse::Script { operand }) = self.candidate.shell else { return None };
         let name = &self.effective().get(operand)?.text;

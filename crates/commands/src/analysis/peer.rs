@@ -1,8 +1,10 @@
-//! Where the newest peer reads texts in another way than shells: its parser takes some words of the grammar for
-//! programs, some literal words for dynamic ones, and some characters and assignments for others than shells do.
+//! Where the newest peer reads texts in another way than shells: its parser takes some words of the grammar
+//! for programs, some literal words for dynamic ones, and some characters and assignments for
+//! others than shells do.
 //!
-//! A text is changed, without changing its length, until the parser understands it, and what was changed is put back into
-//! the words. Where a shell would run or pass on something else the place is noted in [`Reading::divided`].
+//! A text is changed, without changing its length, until the parser understands it, and what was changed is
+//! put back into the words. Where a shell would run or pass on something else the place is noted in
+//! [`Reading::divided`].
 
 mod characters;
 mod draft;
@@ -52,13 +54,14 @@ pub(super) fn parse(text: &str) -> Result<Reading, Opaque> {
     Err(Opaque { reason: OpaqueReason::TooLong, span: 0..text.len() })
 }
 
-/// Whether the peer sees a variable in front of a command, so that a person has to look. It does not in `NAME+=value`
-/// and the like.
+/// Whether the peer sees a variable in front of a command, so that a person has to look. It does not in
+/// `NAME+=value` and the like.
 pub(super) fn is_prelude(assignments: &[Word]) -> bool {
     assignments.iter().any(|word| is_assignment(&word.text))
 }
 
-/// What shells take for a further option behind `-c`, the peer takes for the text. It is none, so nothing may cover it.
+/// What shells take for a further option behind `-c`, the peer takes for the text. It is none, so
+/// nothing may cover it.
 pub(super) fn read_option_as_text(words: &[Word], candidate: &mut Candidate) {
     if candidate.shell != Some(ShellUse::Other) {
         return;
@@ -79,7 +82,8 @@ pub(super) fn read_option_as_text(words: &[Word], candidate: &mut Candidate) {
     }
 }
 
-/// Whether the peer asks about a shell because its text is missing behind a wrapper that hides what it starts.
+/// Whether the peer asks about a shell because its text is missing behind a wrapper that
+/// hides what it starts.
 pub(super) fn asks_about_shell(words: &[Word], candidate: &Candidate) -> bool {
     let rest = words.get(candidate.arguments..).unwrap_or_default();
     let hides = candidate.wrappers.iter().any(|wrapper| {
@@ -123,8 +127,8 @@ fn tells(word: &Word) -> bool {
 
 /// Whether the peer would call a word dynamic that shells take literally. `raw` is the word as typed.
 ///
-/// It looks for wildcards and brackets anywhere in a word that is not one quoted string, inside its quotes too, and
-/// then for anything that looks like an expansion, escaped or not.
+/// It looks for wildcards and brackets anywhere in a word that is not one quoted string, inside its quotes
+/// too, and then for anything that looks like an expansion, escaped or not.
 pub(super) fn is_dynamic_to_the_peer(raw: &str) -> bool {
     raw.contains(['$', '`', '(']) && !is_one_string(raw) && has_pattern(raw) && has_expansion(raw)
 }

@@ -1,9 +1,10 @@
-//! What shells do by themselves, without a program: the forms in which that neither starts, assigns, evaluates nor writes
-//! anything, in dash, bash, zsh, mksh, ksh and busybox alike.
+//! What shells do by themselves, without a program: the forms in which that neither starts, assigns,
+//! evaluates nor writes anything, in dash, bash, zsh, mksh, ksh and busybox alike.
 //!
-//! Some builtins take a word for the name of a variable or for arithmetic, and then a subscript in it is evaluated, even one
-//! that an earlier command left in `$_`. So a form is harmless only when it is in this table; every other one is asked about.
-//! `tests/builtins.rs` runs the forms with hostile words in the real shells.
+//! Some builtins take a word for the name of a variable or for arithmetic, and then a subscript in it is
+//! evaluated, even one that an earlier command left in `$_`. So a form is harmless only when it is in this
+//! table; every other one is asked about. `tests/builtins.rs` runs the forms with hostile words in
+//! the real shells.
 
 use crate::shell::Word;
 
@@ -70,8 +71,8 @@ fn builtin(name: &str) -> Option<&'static Builtin> {
     BUILTINS.get(at)
 }
 
-/// Whether `words`, read by a shell, have no effect: a harmless form of `:` `[` `cd` `false` `pwd` `test` `true`. `is_number`
-/// says of a word that expands whether it certainly becomes one number.
+/// Whether `words`, read by a shell, have no effect: a harmless form of `:` `[` `cd` `false` `pwd` `test`
+/// `true`. `is_number` says of a word that expands whether it certainly becomes one number.
 pub fn is_safe_builtin(words: &[Word], is_number: impl Fn(&Word) -> bool) -> bool {
     has_form(words, Effect::Nothing, is_number)
 }
@@ -87,8 +88,9 @@ fn has_form(words: &[Word], effect: Effect, is_number: impl Fn(&Word) -> bool) -
         .is_some_and(|builtin| builtin.effect == effect && builtin.forms.hold(arguments, &is_number))
 }
 
-/// Whether `words`, read by a shell, could evaluate a word, or assign to what one names: a form that is not known to be
-/// harmless of a builtin that may. A file of the same name does not, so this is asked of what a shell reads.
+/// Whether `words`, read by a shell, could evaluate a word, or assign to what one names: a form that is not
+/// known to be harmless of a builtin that may. A file of the same name does not, so this is asked of
+/// what a shell reads.
 pub fn may_evaluate(words: &[Word], is_number: impl Fn(&Word) -> bool) -> bool {
     let Some((name, arguments)) = words.split_first() else { return false };
     builtin(&name.text).is_some_and(|builtin| !builtin.forms.hold(arguments, &is_number))
@@ -133,7 +135,8 @@ fn is_test(arguments: &[Word], is_number: &impl Fn(&Word) -> bool) -> bool {
         })
 }
 
-/// A word, a test of one, or a comparison of two. No operand may look like an operator: shells differ on what it is then.
+/// A word, a test of one, or a comparison of two. No operand may look like an operator: shells differ on
+/// what it is then.
 fn is_term(term: &[Word], is_number: &impl Fn(&Word) -> bool) -> bool {
     match term {
         [word] => is_operand(word),
@@ -205,7 +208,8 @@ enum Conversion {
     Decimal,
 }
 
-/// A format without options, stars, stores and dates, and numbers where it wants numbers: shells compute what stands there.
+/// A format without options, stars, stores and dates, and numbers where it wants numbers: shells compute
+/// what stands there.
 fn is_format(arguments: &[Word], is_number: &impl Fn(&Word) -> bool) -> bool {
     let Some((format, words)) = arguments.split_first() else { return false };
     if format.expands || format.text.starts_with('-') {
@@ -223,8 +227,8 @@ fn is_format(arguments: &[Word], is_number: &impl Fn(&Word) -> bool) -> bool {
     })
 }
 
-/// The conversions of a format that is understood. Some shells read escapes before percent signs, so that an escape that
-/// could be one is not.
+/// The conversions of a format that is understood. Some shells read escapes before percent signs, so that an
+/// escape that could be one is not.
 fn conversions(format: &str) -> Option<Vec<Conversion>> {
     let mut found = Vec::new();
     let mut rest = format;

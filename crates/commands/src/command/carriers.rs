@@ -1,5 +1,5 @@
-//! Builtins of the shell that run their arguments, and programs that take the program to run from their arguments or
-//! input: [`table`] knows them all, [`reached`] and [`carriage`] say what words start.
+//! Builtins of the shell that run their arguments, and programs that take the program to run from their
+//! arguments or input: [`table`] knows them all, [`reached`] and [`carriage`] say what words start.
 
 mod reach;
 pub mod rough;
@@ -27,14 +27,16 @@ impl Name {
     }
 }
 
-/// Whether starting this file runs something that its own name does not say: a shell, a carrier or a multi-call file.
+/// Whether starting this file runs something that its own name does not say: a shell, a carrier or a
+/// multi-call file.
 pub fn runs_others<'a>(program: &str, args: impl Iterator<Item = &'a str>) -> bool {
     let name = Name::of(program);
     name.is_shell() || name.is_multi_call() || name.is_carrier(args)
 }
 
-/// Whether any of `words` names a shell, an interpreter, a file with many programs, or a program that starts others, by
-/// name or path: whatever stands behind it may be code. A word that only looks like such a name counts too.
+/// Whether any of `words` names a shell, an interpreter, a file with many programs, or a program that starts
+/// others, by name or path: whatever stands behind it may be code. A word that only looks like such a
+/// name counts too.
 pub fn carries_code<'a>(words: impl IntoIterator<Item = &'a str>) -> bool {
     words.into_iter().any(|word| {
         let name = Name::of(word);
@@ -59,8 +61,8 @@ pub(super) fn builtin(words: &[Word]) -> Layer {
     }
 }
 
-/// `-c` and `-l` change the environment and the zeroth argument's dash; `-a` could make a multi-call file another
-/// program.
+/// `-c` and `-l` change the environment and the zeroth argument's dash; `-a` could make a multi-call file
+/// another program.
 fn exec(words: &[Word]) -> Layer {
     let mut at = 1;
     while let Some(word) = words.get(at) {

@@ -4,9 +4,10 @@ use super::base_name;
 use crate::shell::Word;
 use std::ops::Range;
 
-/// Where the programs with their arguments stand, in the words of a `find` that only starts them with what it finds in the
-/// place of a whole `{}`. `None` when it starts none, or in another way: in the folder of the file, after a question, with
-/// the name as part of a word or as the program itself, or when links may lead it anywhere.
+/// Where the programs with their arguments stand, in the words of a `find` that only starts them with what it
+/// finds in the place of a whole `{}`. `None` when it starts none, or in another way: in the folder of the
+/// file, after a question, with the name as part of a word or as the program itself, or when links may
+/// lead it anywhere.
 pub fn actions(words: &[Word]) -> Option<Vec<Range<usize>>> {
     let (find, rest) = words.split_first()?;
     if base_name(&find.text) != "find" {

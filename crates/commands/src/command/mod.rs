@@ -1,5 +1,6 @@
-//! What a simple command would really run: which program stands behind wrappers, carriers, package runners, multi-call
-//! files and shells (docs/protocol/commands.md, "Wrappers"), and how far a rule may be trusted with it.
+//! What a simple command would really run: which program stands behind wrappers, carriers, package runners,
+//! multi-call files and shells (docs/protocol/commands.md, "Wrappers"), and how far a rule may be
+//! trusted with it.
 //!
 //! Pure and total: it sees words, never files. Whatever it does not understand becomes [`Mode::PromptOnly`].
 
@@ -18,7 +19,8 @@ pub use shells::{Carried, Language, ShellUse, StartUp};
 
 use crate::shell::Word;
 
-/// What would really run, as indexes into the words of its command: peeling a wrapper only ever drops words in front.
+/// What would really run, as indexes into the words of its command: peeling a wrapper only ever
+/// drops words in front.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Candidate {
     /// How far a rule may be trusted with it.
@@ -40,7 +42,8 @@ pub struct Candidate {
 }
 
 /// What of a command is something else to shells than to the newest peer, whose reading this is. Only
-/// [`Profile::Reference`](crate::profile::Profile::Reference) has such commands; elsewhere such a text is opaque.
+/// [`Profile::Reference`](crate::profile::Profile::Reference) has such commands; elsewhere such
+/// a text is opaque.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Divided {
     /// Nothing.
@@ -59,7 +62,8 @@ pub enum Divided {
 pub enum Mode {
     /// Entries for its program count.
     Executable,
-    /// A shell that could not be looked through: only an entry with an argument pattern, or for everything, counts.
+    /// A shell that could not be looked through: only an entry with an argument pattern, or for
+    /// everything, counts.
     ExactCommand,
     /// No entry counts.
     PromptOnly(PromptReason),
@@ -84,7 +88,8 @@ pub enum PromptReason {
     OddName,
     /// What a package calls one of its scripts.
     PackageScript,
-    /// `exec -a`: the program would see another name than its own, and some do other things under other names.
+    /// `exec -a`: the program would see another name than its own, and some do other things
+    /// under other names.
     Renamed,
     /// A shell behind a wrapper, told to run text that is not all of the command.
     ShellThroughCarrier,

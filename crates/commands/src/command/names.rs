@@ -22,8 +22,8 @@ pub fn base_name(program: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether some reader could take the name for another one: blanks at an edge, which peers trim before they look a
-/// program up and shells do not, or nothing but blanks.
+/// Whether some reader could take the name for another one: blanks at an edge, which peers trim before they
+/// look a program up and shells do not, or nothing but blanks.
 pub(super) fn is_odd(name: &str) -> bool {
     let is_blank = |c: char| c.is_whitespace() || c == '\u{feff}';
     name.is_empty() || name.starts_with(is_blank) || name.ends_with(is_blank)

@@ -187,7 +187,8 @@ fn options(words: &[Word]) -> impl Iterator<Item = &str> {
     words.iter().skip(1).map(|word| word.text.as_str()).take_while(|word| word.starts_with(['-', '+']))
 }
 
-/// What a text runs of the words behind it, the first of which is `program`: `[exec [--]] "$0" [$1 … | "$@"]`.
+/// What a text runs of the words behind it, the first of which is `program`:
+/// `[exec [--]] "$0" [$1 … | "$@"]`.
 fn carried(text: &str, program: &str) -> Option<Carried> {
     if text.contains(['\n', '\r']) {
         return None;

@@ -1,5 +1,5 @@
-//! Programs that start the rest of their arguments: the ones that can be looked through, with the options under which
-//! the rest is still what runs, and the ones that never are (`carriers::table` says which).
+//! Programs that start the rest of their arguments: the ones that can be looked through, with the options
+//! under which the rest is still what runs, and the ones that never are (`carriers::table` says which).
 
 use super::Layer;
 use super::carriers::{self, Through};
@@ -111,8 +111,8 @@ fn caffeinate_option(option: &str) -> Takes {
     }
 }
 
-/// Options, then the lock file, then the command. A lock file that `~` leads to is somebody's: taking the lock would
-/// create it.
+/// Options, then the lock file, then the command. A lock file that `~` leads to is somebody's: taking the
+/// lock would create it.
 fn flock(words: &[Word]) -> Layer {
     let is_cluster = |option: &str| {
         option

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 pub struct Overrides {
     /// To be set, by portable name.
     pub accepted: BTreeMap<String, String>,
-    /// Accepted names outside the short list of harmless ones: a rule does not cover these, a person must look.
+    /// Accepted names outside the short list of harmless ones: a rule does not cover these, a
+    /// person must look.
     pub unusual: Vec<String>,
 }
 
@@ -80,13 +81,14 @@ pub fn overrides(env: &BTreeMap<String, String>, target: Target) -> Result<Overr
     Ok(checked)
 }
 
-/// The app's own environment without what must not be inherited. Not UTF-8 names or values are dropped by the caller.
+/// The app's own environment without what must not be inherited. Not UTF-8 names or values are
+/// dropped by the caller.
 pub fn inherited(vars: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, String> {
     vars.into_iter().filter_map(|(name, value)| inherited_variable(&name, value)).collect()
 }
 
-/// Whether a variable is Countersign's own and nothing for what it starts: each but those that a command which is Countersign again
-/// finds its places by. So a new one is kept back until somebody says otherwise.
+/// Whether a variable is Countersign's own and nothing for what it starts: each but those that a command
+/// which is Countersign again finds its places by. So a new one is kept back until somebody says otherwise.
 pub fn is_ours_alone(name: &str) -> bool {
     name.to_ascii_uppercase().starts_with(OURS) && !SHARED.contains(&name)
 }
@@ -98,8 +100,8 @@ const OURS: &str = "COUNTERSIGN_";
 const SHARED: &[&str] =
     &["COUNTERSIGN_GATEWAY_PORT", "COUNTERSIGN_KEYRING", "COUNTERSIGN_LOG", "COUNTERSIGN_STATE_DIR"];
 
-/// The environment of a command that runs on a rule alone: the rule was held against what git's files say, so nothing else may be
-/// said to it, and reading does not write its index anew.
+/// The environment of a command that runs on a rule alone: the rule was held against what git's files say, so
+/// nothing else may be said to it, and reading does not write its index anew.
 pub fn unasked(mut env: BTreeMap<String, String>) -> BTreeMap<String, String> {
     env.retain(|name, _| !GIT_WORDS.iter().any(|beginning| name.starts_with(beginning)));
     env.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
@@ -167,15 +169,16 @@ fn survives_a_shell(name: &str, value: &str) -> bool {
         || (is_pager(&upper) && value.is_empty())
 }
 
-/// Names that change at most how output looks, for every program worth naming, with values that name no file. Exactly
-/// as spelled: a program that looks for another spelling does not look for these.
+/// Names that change at most how output looks, for every program worth naming, with values that name no file.
+/// Exactly as spelled: a program that looks for another spelling does not look for these.
 pub(crate) fn is_harmless(name: &str, value: &str) -> bool {
     let is_word = value.len() <= HARMLESS_VALUE_BYTES
         && value
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+' | b'.' | b'@' | b':'));
     match name {
-        // Kind and size of the terminal. The size is a number to shells, and some compute a word that stands for one.
+        // Kind and size of the terminal. The size is a number to shells, and some compute a word
+        // that stands for one.
         "TERM" | "COLORTERM" => is_word,
         "COLUMNS" | "LINES" => {
             !value.is_empty() && is_word && value.bytes().all(|byte| byte.is_ascii_digit())
@@ -184,7 +187,8 @@ pub(crate) fn is_harmless(name: &str, value: &str) -> bool {
         "NO_COLOR" | "FORCE_COLOR" | "CLICOLOR" | "CLICOLOR_FORCE" => is_word,
         // Language of messages. A value with a slash would name a folder with locale files.
         "LANG" | "LC_ALL" | "LC_CTYPE" | "LC_MESSAGES" | "LC_NUMERIC" | "LC_TIME" | "LC_COLLATE" => is_word,
-        // The zone's name; one that starts with a slash or colon, or leaves the folder of zones, would name a file.
+        // The zone's name; one that starts with a slash or colon, or leaves the folder of zones,
+        // would name a file.
         "TZ" => {
             value.starts_with(|c: char| c.is_ascii_alphabetic())
                 && value.len() <= HARMLESS_VALUE_BYTES

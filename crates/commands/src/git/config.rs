@@ -1,7 +1,7 @@
 //! The configuration files of a repository, as far as they could make git start a program when it only reads.
 //!
-//! What is not understood, and every setting that is not known to be harmless, is doubtful. Files are read by whoever
-//! probes; nothing is opened here.
+//! What is not understood, and every setting that is not known to be harmless, is doubtful. Files are read by
+//! whoever probes; nothing is opened here.
 
 use std::borrow::Cow;
 
@@ -194,10 +194,10 @@ const UPDATES: &[&str] = &["checkout", "merge", "none", "rebase"];
 
 const ALL: &[&str] = &[];
 
-/// Sorted: sections, and their settings that start no program when git only reads; all of them where none is named. Among
-/// those left out are `alias`, `credential`, `diff.*.command`, `diff.*.textconv`, `diff.external`, `filter`, `gpg.program`,
-/// `hook`, `include`, `log.showSignature`, `pretty`, `remote.*.uploadpack`, and whatever makes a partial clone, as what is
-/// missing there is fetched.
+/// Sorted: sections, and their settings that start no program when git only reads; all of them where none is
+/// named. Among those left out are `alias`, `credential`, `diff.*.command`, `diff.*.textconv`,
+/// `diff.external`, `filter`, `gpg.program`, `hook`, `include`, `log.showSignature`, `pretty`,
+/// `remote.*.uploadpack`, and whatever makes a partial clone, as what is missing there is fetched.
 const HARMLESS: &[(&str, &[&str])] = &[
     ("advice", ALL),
     ("apply", ALL),

@@ -1,5 +1,5 @@
-//! What git does besides what its arguments say: it obeys the configuration of the repository that it finds, and it has
-//! signatures looked at by another program.
+//! What git does besides what its arguments say: it obeys the configuration of the repository that it finds,
+//! and it has signatures looked at by another program.
 
 pub mod config;
 
@@ -16,8 +16,8 @@ pub fn asks_for_its_version(arguments: &[&str]) -> bool {
     matches!(arguments, ["--version" | "-v"] | ["version"] | ["version", "--build-options"])
 }
 
-/// The folder in which git looks for its repository when it is started in `folder`; `None` when it is told which one to
-/// take, or something that is not known here.
+/// The folder in which git looks for its repository when it is started in `folder`; `None` when it is told
+/// which one to take, or something that is not known here.
 pub fn start(folder: &str, arguments: &[&str]) -> Option<PathBuf> {
     let mut start = Path::new(folder).to_owned();
     let mut words = arguments.iter();
@@ -48,8 +48,8 @@ pub fn subcommand<'a, 'w>(arguments: &'a [&'w str]) -> &'a [&'w str] {
     }
 }
 
-/// Whether git would have signatures checked, which starts a program that writes in the home directory; also when a format
-/// has a name of which nobody knows what it stands for.
+/// Whether git would have signatures checked, which starts a program that writes in the home directory; also
+/// when a format has a name of which nobody knows what it stands for.
 pub fn checks_signatures(arguments: &[&str]) -> bool {
     let long = |word: &str, name: &str, least: usize| {
         let flag = word.split('=').next().unwrap_or(word);

@@ -97,7 +97,8 @@ impl Wrapper {
     }
 }
 
-/// Assignments and options, then the command. A text that is split is not looked into: what it sets is not known.
+/// Assignments and options, then the command. A text that is split is not looked into: what it
+/// sets is not known.
 fn env(argv: &[String]) -> Layer {
     let mut changes = false;
     let mut at = 1;

@@ -1,5 +1,5 @@
-//! How the newest peer reads an argument list that starts a shell in the end: which wrappers it looks through, and which of
-//! the words it takes for the shell's text.
+//! How the newest peer reads an argument list that starts a shell in the end: which wrappers it looks
+//! through, and which of the words it takes for the shell's text.
 //!
 //! Facts about the peer and nothing else. What this program makes of a list is in `command`.
 
@@ -16,14 +16,15 @@ use inline::Inline;
 pub struct Payload {
     /// The text, without blanks around it.
     pub text: String,
-    /// Whether it may stand for the whole list: nothing was set before the shell, and no words are behind the text.
+    /// Whether it may stand for the whole list: nothing was set before the shell, and no words are
+    /// behind the text.
     pub stands_alone: bool,
     /// Whether the peer takes it apart.
     pub is_parsed: bool,
 }
 
-/// The text that `argv` tells a shell to run. `raw` is the text that came with the list, if any: one form of a login shell
-/// may be named by its text alone.
+/// The text that `argv` tells a shell to run. `raw` is the text that came with the list, if any: one form of
+/// a login shell may be named by its text alone.
 pub fn payload(argv: &[String], raw: Option<&str>) -> Option<Payload> {
     let found = Shell::behind(argv)?;
     let text = found.text()?;
@@ -40,13 +41,15 @@ pub fn payload(argv: &[String], raw: Option<&str>) -> Option<Payload> {
     Some(Payload { text, stands_alone, is_parsed })
 }
 
-/// Whether the peer takes the first word for a shell whose files it cannot know, so that no file is named for it.
+/// Whether the peer takes the first word for a shell whose files it cannot know, so that no file
+/// is named for it.
 pub fn is_opaque_shell(word: &str) -> bool {
     let name = name_of(word);
     POSIX.binary_search(&name.as_str()).is_ok() && PARSEABLE.binary_search(&name.as_str()).is_err()
 }
 
-/// Whether the words tell their first one, a shell, to run a text by an option that the peer takes the text apart for.
+/// Whether the words tell their first one, a shell, to run a text by an option that the peer takes
+/// the text apart for.
 pub(crate) fn parses_text(words: &[&str]) -> bool {
     let options = words.iter().skip(1).map(|word| trim(word)).filter(|word| !word.is_empty());
     options.take_while(|word| *word != "--").any(|word| {

@@ -64,7 +64,8 @@ impl Lexer<'_> {
         ((1..0x80).contains(&number) && !more).then(|| char::from_u32(number)).flatten()
     }
 
-    /// A character by code point, written with all `digits`. Over ASCII it depends on the locale what a shell makes of it.
+    /// A character by code point, written with all `digits`. Over ASCII it depends on the locale what a
+    /// shell makes of it.
     fn code_point(&mut self, digits: usize) -> Option<char> {
         let start = self.at;
         let number = self.number(16, digits)?;

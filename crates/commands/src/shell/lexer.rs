@@ -1,5 +1,5 @@
-//! Tokens of a command text, one at a time: the parser says where in a command it stands, since a word there may be an
-//! assignment, and an expansion there would choose the program.
+//! Tokens of a command text, one at a time: the parser says where in a command it stands, since a word there
+//! may be an assignment, and an expansion there would choose the program.
 
 use super::opaque::{Opaque, OpaqueReason, Operator};
 use super::{Dialect, Extension, Word, opaque};
@@ -119,7 +119,8 @@ impl<'a> Lexer<'a> {
         self.extensions.push((extension, span));
     }
 
-    /// Nodes of a syntax tree are limited; ours are counted generously, so that the peers' limit is never passed.
+    /// Nodes of a syntax tree are limited; ours are counted generously, so that the peers' limit
+    /// is never passed.
     pub(super) fn count(&mut self, nodes: usize) -> Result<(), Opaque> {
         self.nodes += nodes;
         if self.nodes > NODES {

@@ -1,13 +1,13 @@
-//! `"$(cat <<'EOF' … EOF)"`: a substitution whose output stands in the text itself. It is how agents write words of many
-//! lines. Nothing but `cat` may stand in it and the delimiter must be quoted, so that no shell expands anything in the
-//! lines between.
+//! `"$(cat <<'EOF' … EOF)"`: a substitution whose output stands in the text itself. It is how agents write
+//! words of many lines. Nothing but `cat` may stand in it and the delimiter must be quoted, so that no shell
+//! expands anything in the lines between.
 
 use super::Extension;
 use super::lexer::Lexer;
 
 impl Lexer<'_> {
-    /// Takes such a substitution, which begins here in double quotes, and adds what it stands for; without one nothing is
-    /// taken.
+    /// Takes such a substitution, which begins here in double quotes, and adds what it stands for; without
+    /// one nothing is taken.
     pub(super) fn literal_substitution(&mut self, value: &mut String) -> bool {
         let Some((literal, length)) = literal_substitution(self.rest()) else { return false };
         value.push_str(literal);

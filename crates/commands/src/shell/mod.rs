@@ -1,6 +1,6 @@
-//! A command text as a POSIX shell would split it: simple commands joined by `&&`, `||`, `;`, newlines and pipes, every
-//! word literal, or the reason why it is opaque (docs/protocol/commands.md, "Texts"). It never guesses: what
-//! two shells might read differently is opaque, or says so in [`Script::dialect`].
+//! A command text as a POSIX shell would split it: simple commands joined by `&&`, `||`, `;`, newlines and
+//! pipes, every word literal, or the reason why it is opaque (docs/protocol/commands.md, "Texts"). It never
+//! guesses: what two shells might read differently is opaque, or says so in [`Script::dialect`].
 //!
 //! ```
 //! let script = countersign_commands::shell::parse("make -s 'all of it' && ls").unwrap();
@@ -26,8 +26,8 @@ use std::ops::Range;
 pub struct Script {
     /// Simple commands in the order of the text; never empty.
     pub commands: Vec<SimpleCommand>,
-    /// Where the text goes beyond what the newest peer understands, in the order of the text. A profile that does not
-    /// know an extension treats the whole text as opaque, for [`Extension::reason`].
+    /// Where the text goes beyond what the newest peer understands, in the order of the text. A profile that
+    /// does not know an extension treats the whole text as opaque, for [`Extension::reason`].
     pub extensions: Vec<(Extension, Range<usize>)>,
     /// Which shells read the text as it is taken apart here.
     pub dialect: Dialect,
@@ -36,7 +36,8 @@ pub struct Script {
 /// One simple command.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SimpleCommand {
-    /// How it is joined to the one before; `None` for the first. The first of a group has the operator before the group.
+    /// How it is joined to the one before; `None` for the first. The first of a group has the operator
+    /// before the group.
     pub operator: Option<Operator>,
     /// Whether `!` turns its (pipeline's) status around.
     pub negated: bool,
@@ -55,8 +56,9 @@ pub struct Word {
     pub text: String,
     /// Bytes of the source it covers, quotes included.
     pub span: Range<usize>,
-    /// Whether a shell could make something else of it: an unquoted `*`, `?`, `[` or `{`, a `~` in front or after an
-    /// unquoted `=` or `:`, or [`Extension::ExitStatus`]. The words `[` and `{}` alone stay what they are.
+    /// Whether a shell could make something else of it: an unquoted `*`, `?`, `[` or `{`, a `~` in front or
+    /// after an unquoted `=` or `:`, or [`Extension::ExitStatus`]. The words `[` and `{}` alone
+    /// stay what they are.
     pub expands: bool,
     /// Whether any part of it is quoted or escaped: such a word is never a keyword or a redirection.
     pub quoted: bool,
@@ -69,9 +71,9 @@ pub enum Dialect {
     Posix,
     /// Only bash: `|&`, `$'…'`, `&>`. The text must not be given to a plain `sh`.
     Bash,
-    /// Shells are divided: `time`, `coproc` and `]]` are grammar to some and programs to others, some keep the carriage
-    /// return of a CRLF in the word before, some take a text that begins with `-` for options. The text as it is must
-    /// not be given to any shell; programs may be started with its words.
+    /// Shells are divided: `time`, `coproc` and `]]` are grammar to some and programs to others, some keep
+    /// the carriage return of a CRLF in the word before, some take a text that begins with `-` for options.
+    /// The text as it is must not be given to any shell; programs may be started with its words.
     Divided,
 }
 
@@ -82,12 +84,13 @@ pub enum Extension {
     StreamDuplicate,
     /// `>/dev/null`, `2>/dev/null`, `&>/dev/null`, `</dev/null`.
     NullDevice,
-    /// Backslash-newline that joins nothing: between words, where every shell removes it before it reads on, or where it
-    /// is not one at all, as in single quotes and comments.
+    /// Backslash-newline that joins nothing: between words, where every shell removes it before it reads on,
+    /// or where it is not one at all, as in single quotes and comments.
     LineContinuation,
     /// `$?` as a whole argument or in double quotes: nothing but digits.
     ExitStatus,
-    /// `"$(cat <<'EOF' … EOF)"`: what stands between the lines, without the line ends at its end. `cat` is not run.
+    /// `"$(cat <<'EOF' … EOF)"`: what stands between the lines, without the line ends at its end.
+    /// `cat` is not run.
     LiteralSubstitution,
     /// `( … )` and `{ …; }` around commands: they run the same commands. The span covers the whole group.
     Group,

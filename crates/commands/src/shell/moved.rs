@@ -13,8 +13,9 @@ pub struct Moved<'a> {
     pub rest: &'a str,
 }
 
-/// The `cd` that `text` begins with, when a shell moves to exactly one literal folder by it and goes on, and what it goes on with.
-/// A folder that is quoted, expanded or searched for (`cd -`, `CDPATH`) is none of these.
+/// The `cd` that `text` begins with, when a shell moves to exactly one literal folder by it and goes on, and
+/// what it goes on with. A folder that is quoted, expanded or searched for (`cd -`, `CDPATH`)
+/// is none of these.
 ///
 /// ```
 /// let moved = countersign_commands::shell::leading_cd("cd src/lib && make -s | tee log").unwrap();

@@ -1,5 +1,5 @@
-//! Commands and how they are joined. A stack of open groups stands in for recursion, so that no nesting can exhaust the
-//! program's own stack.
+//! Commands and how they are joined. A stack of open groups stands in for recursion, so that no nesting can
+//! exhaust the program's own stack.
 
 use super::lexer::{Lexer, Position, Token, TokenKind};
 use super::opaque::{Opaque, OpaqueReason, Operator};
@@ -146,7 +146,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `!` before a pipeline. Elsewhere, twice, or before a group shells differ or the status has nowhere to stand.
+    /// `!` before a pipeline. Elsewhere, twice, or before a group shells differ or the status has
+    /// nowhere to stand.
     fn negated(&mut self, bang: Range<usize>) -> Result<Progress, Opaque> {
         let token = self.lexer.next(Position::Command)?;
         let start = match token.kind {
@@ -324,7 +325,8 @@ impl TestReading {
     }
 }
 
-/// The words between `[` and its end: plain comparisons, which to all shells and peers are that and nothing else.
+/// The words between `[` and its end: plain comparisons, which to all shells and peers are that
+/// and nothing else.
 fn check_test(inner: &[Word], last: &Word, reading: TestReading) -> Result<(), Opaque> {
     if !reading.is_one_of(last, &["]"]) {
         return Err(opaque(OpaqueReason::SyntaxError, last.span.clone()));

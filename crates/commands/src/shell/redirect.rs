@@ -1,4 +1,5 @@
-//! Redirections: the few that only join streams or throw them away are tokens, all others make the text opaque.
+//! Redirections: the few that only join streams or throw them away are tokens, all others make
+//! the text opaque.
 
 use super::lexer::{Lexer, TokenKind};
 use super::opaque::{Opaque, OpaqueReason};
@@ -10,7 +11,8 @@ impl Lexer<'_> {
         self.rest().trim_start_matches(|next: char| next.is_ascii_digit()).starts_with(['<', '>'])
     }
 
-    /// A harmless redirection. Glued to a word it is refused: who reads `a2>&1` sees something else than a shell does.
+    /// A harmless redirection. Glued to a word it is refused: who reads `a2>&1` sees something else
+    /// than a shell does.
     pub(super) fn redirection(&mut self) -> Result<TokenKind, Opaque> {
         let start = self.at;
         let rest = self.rest();
@@ -42,7 +44,8 @@ fn harmless(text: &str) -> Option<(Extension, usize)> {
     ends_here(rest).then_some((Extension::NullDevice, text.len() - rest.len()))
 }
 
-/// Whether a word that was read so far ends before `rest`. A further redirection must not be glued to it either.
+/// Whether a word that was read so far ends before `rest`. A further redirection must not be
+/// glued to it either.
 fn ends_here(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with([' ', '\t', '\n', ';', '|', ')', '&']) || rest.starts_with("\r\n")
 }

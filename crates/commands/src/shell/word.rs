@@ -1,4 +1,5 @@
-//! One word: quotes and backslashes are taken away, expansions are refused, what a shell could still expand is noted.
+//! One word: quotes and backslashes are taken away, expansions are refused, what a shell could still
+//! expand is noted.
 
 use super::lexer::{Lexer, Position, TokenKind};
 use super::opaque::{Opaque, OpaqueReason};
@@ -114,7 +115,8 @@ impl Lexer<'_> {
             && ends_word(self.rest().get(next.len_utf8()..).unwrap_or_default())
     }
 
-    /// Why an unquoted character must not be in an executable. At the first `=` it turns out what the word is for.
+    /// Why an unquoted character must not be in an executable. At the first `=` it turns out what
+    /// the word is for.
     fn refused_in_program(&self, next: char, partial: &mut Partial) -> Option<OpaqueReason> {
         let undecided = partial.role == Role::Undecided;
         match next {
@@ -245,7 +247,8 @@ impl Lexer<'_> {
         after.is_some_and(|next| matches!(next, '"' | '\'' | ' ' | '%' | '.' | ',' | '/' | ':'))
     }
 
-    /// A character between quotes, already taken. A carriage return there is kept by shells and lost by some peers.
+    /// A character between quotes, already taken. A carriage return there is kept by shells and
+    /// lost by some peers.
     pub(super) fn quoted_char(&self, next: char, value: &mut String) -> Result<(), Opaque> {
         if matches!(next, '\0' | '\r') {
             return Err(opaque(OpaqueReason::SyntaxError, self.at - next.len_utf8()..self.at));
@@ -281,7 +284,8 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// Whether the peers lose the escaped blank that was just taken: after quotes, and at the end of a word or the text.
+    /// Whether the peers lose the escaped blank that was just taken: after quotes, and at the end of a
+    /// word or the text.
     fn is_lost(&self, before: &str, blank: char) -> bool {
         let rest = self.rest();
         before.ends_with(['\'', '"'])

@@ -1,5 +1,5 @@
-//! What the newest peer's parser makes of single characters: which blanks separate words, what an escape stands for.
-//! Shells read each of these otherwise, or are divided among themselves.
+//! What the newest peer's parser makes of single characters: which blanks separate words, what an escape
+//! stands for. Shells read each of these otherwise, or are divided among themselves.
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -80,8 +80,8 @@ impl Scan<'_> {
         Some(())
     }
 
-    /// A backslash outside quotes. Right after a quote it begins another word, unless it stands before a quote or another
-    /// one; most blanks separate words, escaped or not.
+    /// A backslash outside quotes. Right after a quote it begins another word, unless it stands before a
+    /// quote or another one; most blanks separate words, escaped or not.
     fn escaped(&mut self, at: usize, before: Last) -> Option<()> {
         let (_, next) = self.chars.next()?;
         let end = at + 1 + next.len_utf8();
@@ -174,8 +174,8 @@ enum Escapes {
     Decoded,
 }
 
-/// How many bytes after a backslash in `$'…'` belong to it, and what the peer reads; without a value all read the same,
-/// or the parser refuses it.
+/// How many bytes after a backslash in `$'…'` belong to it, and what the peer reads; without a value all read
+/// the same, or the parser refuses it.
 fn escape(rest: &str) -> Option<(usize, Option<String>)> {
     let first = rest.chars().next()?;
     let digits = |from: usize, most: usize, radix: u32| {

@@ -16,8 +16,8 @@ pub(super) struct Draft<'a> {
     /// Commands that run nothing, by the word in place of their program.
     dropped: Vec<Range<usize>>,
     tests: Vec<(Range<usize>, Vec<String>)>,
-    /// Expansions that must turn out to be in an assignment: what is assigned is not looked at, because a person has to
-    /// look anyway.
+    /// Expansions that must turn out to be in an assignment: what is assigned is not looked at, because a
+    /// person has to look anyway.
     assigned: Vec<Opaque>,
     divided: Vec<Disputed>,
     /// Control characters that the text does not have.
@@ -82,8 +82,8 @@ impl<'a> Draft<'a> {
         done.ok_or(opaque)
     }
 
-    /// A word of the grammar that closes or continues nothing is a program's name, a `!` may stand behind a `|`, and a
-    /// name may begin or end with a blank.
+    /// A word of the grammar that closes or continues nothing is a program's name, a `!` may stand behind a
+    /// `|`, and a name may begin or end with a blank.
     fn odd_word(&mut self, span: Range<usize>) -> Option<()> {
         let word = self.patched.get(span.clone())?;
         let before = self.patched.get(..span.start)?.trim_end_matches([' ', '\t']);
@@ -129,7 +129,8 @@ impl<'a> Draft<'a> {
         (after.is_empty() || after.starts_with([' ', '\t', '\n', ';', '|', '&'])).then_some(start..start + 1)
     }
 
-    /// `!'scan'` is a negation of `scan`, while shells look for a program whose name begins with `!`. Whether there was one.
+    /// `!'scan'` is a negation of `scan`, while shells look for a program whose name begins with `!`.
+    /// Whether there was one.
     pub(super) fn glued_negation(&mut self, script: &Script) -> bool {
         let glued = |command: &&SimpleCommand| {
             let program = command.words.first().and_then(|word| self.patched.get(word.span.clone()));
@@ -182,8 +183,8 @@ impl<'a> Draft<'a> {
         (!begins && self.patched.get(span.clone())? == "{").then(|| self.stand_in(span, "{".into()))?
     }
 
-    /// Names may have letters of all scripts and begin with digits; `+=` and lists assign too. Anything else before `=` is
-    /// part of a program's name, as for shells.
+    /// Names may have letters of all scripts and begin with digits; `+=` and lists assign too. Anything else
+    /// before `=` is part of a program's name, as for shells.
     fn assignment(&mut self, span: Range<usize>) -> Option<()> {
         if self.patched.get(span.clone())? != "=" {
             return self.list(span);
@@ -424,7 +425,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Where the word begins that `head` ends with; `None` when its first character could be a part of one before.
+/// Where the word begins that `head` ends with; `None` when its first character could be a
+/// part of one before.
 fn word_start(head: &str) -> Option<usize> {
     let start = head.rfind(SEPARATORS).map_or(0, |at| at + 1);
     let before = head.get(..start)?.trim_end_matches(SEPARATORS);

@@ -1,5 +1,5 @@
-//! `[[ … ]]`: a command to the newest peer, whose operators it leaves out. Plain comparisons only: what shells compute
-//! or expand in it is not understood.
+//! `[[ … ]]`: a command to the newest peer, whose operators it leaves out. Plain comparisons only: what
+//! shells compute or expand in it is not understood.
 
 /// The words of the test at the beginning of `text` as the peer lists them, and its length in bytes.
 pub(super) fn test(text: &str) -> Option<(Vec<String>, usize)> {

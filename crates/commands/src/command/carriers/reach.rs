@@ -1,5 +1,5 @@
-//! What words start, by the table: [`carriage`] the one reading of them that is most likely, for what is told;
-//! [`reached`] everything that they could start, for what is refused.
+//! What words start, by the table: [`carriage`] the one reading of them that is most likely, for what is
+//! told; [`reached`] everything that they could start, for what is refused.
 
 use super::rough;
 use super::table::{Carrier, Starts, carrier};
@@ -119,7 +119,8 @@ pub struct Reached {
     pub unseen: bool,
 }
 
-/// Everything that `words` could start. Of a program that `is_known` names and that is no carrier the words are data.
+/// Everything that `words` could start. Of a program that `is_known` names and that is no carrier
+/// the words are data.
 pub fn reached(words: &[Word], is_known: impl Fn(&Name) -> bool) -> Reached {
     let mut look = Look { found: Reached::default(), is_known };
     look.program(words, 0);
@@ -196,8 +197,8 @@ impl<K: Fn(&Name) -> bool> Look<K> {
         }
     }
 
-    /// One place, when nothing stands in front of it that could be read in another way and a known program is there, whose
-    /// words are data; else any.
+    /// One place, when nothing stands in front of it that could be read in another way and a known program is
+    /// there, whose words are data; else any.
     fn words(&mut self, row: &Carrier, arguments: &[Word], texts: &[&str], operands: usize, depth: usize) {
         let Some(program) = texts.get(operands) else {
             self.found.unseen = true;

@@ -1,5 +1,5 @@
-//! The simple commands of any text for a shell, read roughly: quotes are known, grammar hardly is. Linear, total, for the
-//! eye, and for refusals.
+//! The simple commands of any text for a shell, read roughly: quotes are known, grammar hardly is. Linear,
+//! total, for the eye, and for refusals.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -29,8 +29,8 @@ pub fn commands(text: &str) -> Vec<Vec<String>> {
     words.filter(|words| !words.is_empty()).map(without).collect()
 }
 
-/// Each command with the files that it is told to write and read, in the order in which they end: those inside
-/// substitutions before those that they are a word of.
+/// Each command with the files that it is told to write and read, in the order in which they end: those
+/// inside substitutions before those that they are a word of.
 pub fn read(text: &str) -> Vec<Simple> {
     let mut reader = Reader {
         rest: text.chars().peekable(),
@@ -161,7 +161,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The rest of `$'…'`, in which a backslash hides a quote; what it makes of other letters is left as it is.
+    /// The rest of `$'…'`, in which a backslash hides a quote; what it makes of other letters
+    /// is left as it is.
     fn ansi(&mut self) {
         self.begin();
         while let Some(c) = self.rest.next_if(|c| *c != '\'') {

@@ -1,6 +1,6 @@
-//! Every program and builtin that starts another program, evaluates a text, or gives other rights: the one table from which
-//! wrappers, carriers, refusals, elevation, inline evaluation and the facts of a prompt are derived. From the programs'
-//! manuals. A name that is missing here is a program of which nothing is known.
+//! Every program and builtin that starts another program, evaluates a text, or gives other rights: the one
+//! table from which wrappers, carriers, refusals, elevation, inline evaluation and the facts of a prompt are
+//! derived. From the programs' manuals. A name that is missing here is a program of which nothing is known.
 
 use crate::programs::Name;
 use std::collections::HashMap;
