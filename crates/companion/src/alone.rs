@@ -1,4 +1,5 @@
-//! Changes of policy while no app runs: they only tighten, and the history hears of them as it does from the app.
+//! Changes of policy while no app runs: they only tighten, and the history hears of them as it
+//! does from the app.
 
 use countersign_approvals::history::HistoryError;
 use countersign_approvals::rules::{RuleChange, RulesChanged, RulesError};
@@ -26,7 +27,8 @@ pub enum NotChanged {
     Rules(#[from] RulesError),
 }
 
-/// Changes the document, unless that would let more run. To be called inside a tokio runtime, with no app there.
+/// Changes the document, unless that would let more run. To be called inside a tokio runtime,
+/// with no app there.
 pub async fn edit_document(paths: &Paths, edits: Vec<DocumentEdit>) -> Result<EditResult, NotChanged> {
     let core = Core::start(paths, Via::CommandLine)?;
     let changed = document(&core, paths, edits).await;

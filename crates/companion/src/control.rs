@@ -1,4 +1,5 @@
-//! The control channel: the command line talks to the running app. One JSON line each way, then the connection ends.
+//! The control channel: the command line talks to the running app. One JSON line each way, then the
+//! connection ends.
 
 mod kept;
 mod listing;
@@ -30,7 +31,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Why the app gave no answer. Whoever asks decides about each reason, so one that is added has to be decided about everywhere.
+/// Why the app gave no answer. Whoever asks decides about each reason, so one that is added has to be decided
+/// about everywhere.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// Its lock is free, so it certainly does not run.
@@ -49,7 +51,8 @@ pub fn bind(path: &Path) -> Result<Listener, BindError> {
     Listener::bind(path)
 }
 
-/// Serves the channel until `stop`. A socket file that is removed meanwhile is bound again, of which `restored` hears.
+/// Serves the channel until `stop`. A socket file that is removed meanwhile is bound again, of which
+/// `restored` hears.
 pub fn serve(
     mut listener: Listener,
     desk: Desk,
@@ -96,8 +99,8 @@ pub fn serve(
     });
 }
 
-/// Sends one request to the app and waits for the answer, at most `wait`. Dropping the future closes the connection, which
-/// takes back a confirmation that still waits.
+/// Sends one request to the app and waits for the answer, at most `wait`. Dropping the future closes the
+/// connection, which takes back a confirmation that still waits.
 pub async fn call(
     path: &Path,
     request: &ControlRequest,
@@ -326,7 +329,8 @@ async fn permit_tool(
 }
 
 impl Runs {
-    /// Has something done in a task of its own, so that it is ended and written down also when nobody waits for it any more.
+    /// Has something done in a task of its own, so that it is ended and written down also when nobody waits
+    /// for it any more.
     async fn own<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
         self,
         work: impl FnOnce(CancellationToken) -> F,
@@ -395,8 +399,8 @@ fn turned_away(message: &str) -> Vec<u8> {
     line
 }
 
-/// Connections served at once: one person's terminals, the runs of their agents, and those that have not said what they want.
-/// The next are told that the app is busy.
+/// Connections served at once: one person's terminals, the runs of their agents, and those that have not said
+/// what they want. The next are told that the app is busy.
 const MAX_CONNECTIONS: usize = MAX_READERS + MAX_RUNS + 64;
 
 /// Connections that have not said what they want: each may hold a line of 4 MiB, and goes when others wait.

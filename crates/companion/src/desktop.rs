@@ -1,4 +1,5 @@
-//! What the desktop session offers, asked over the session bus. A bus may end, and another take its place, while the app runs.
+//! What the desktop session offers, asked over the session bus. A bus may end, and another take its place,
+//! while the app runs.
 
 use crate::desk::{Desk, Part};
 use countersign_protocol::ui::Presence;
@@ -17,8 +18,9 @@ pub async fn notifications() -> Presence {
     asked(NOTIFICATIONS).await
 }
 
-/// Has the desk say what is there, for as long as this is polled. The library that shows our icon stays with the bus that it found
-/// first: once that ended, another bus brings notifications back, and no icon before the app starts again.
+/// Has the desk say what is there, for as long as this is polled. The library that shows our icon stays with
+/// the bus that it found first: once that ended, another bus brings notifications back, and no icon before
+/// the app starts again.
 pub async fn follow(desk: Desk) {
     let mut first = true;
     let mut had_bus = false;
@@ -105,6 +107,6 @@ const NOTIFICATIONS: &str = "org.freedesktop.Notifications";
 /// A session bus answers at once or not at all.
 const BUS_WAIT: Duration = Duration::from_secs(2);
 
-/// How soon a bus that ended is looked for again: soon enough for a notification of what comes next, and nothing that wakes a machine
-/// much, for it is the rare desktop that has none.
+/// How soon a bus that ended is looked for again: soon enough for a notification of what comes next, and
+/// nothing that wakes a machine much, for it is the rare desktop that has none.
 const BUS_AGAIN: Duration = Duration::from_secs(3);

@@ -21,8 +21,8 @@ pub fn control_line(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(line)
 }
 
-/// A file of ours, of the kind that `kind` picks: it is understood, or a complaint says so; what is understood is written as it is
-/// read; what is not is nowhere the less strict.
+/// A file of ours, of the kind that `kind` picks: it is understood, or a complaint says so; what is
+/// understood is written as it is read; what is not is nowhere the less strict.
 pub fn kept_file(kind: u8, bytes: &[u8]) {
     let path = file();
     private::write(&path, bytes).unwrap();
@@ -57,8 +57,8 @@ fn settings(path: &Path) -> bool {
     understood
 }
 
-/// It is written for every input. Only the list of devices has to have its name. libFuzzer ends the process without dropping
-/// anything, so whoever starts it removes the temporary folder.
+/// It is written for every input. Only the list of devices has to have its name. libFuzzer ends the process
+/// without dropping anything, so whoever starts it removes the temporary folder.
 fn file() -> PathBuf {
     std::env::temp_dir().join(gateway::DEVICES_FILE)
 }

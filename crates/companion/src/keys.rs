@@ -1,7 +1,9 @@
-//! Every key that can be set in a file of the person's or in the environment, so that what nobody obeys is named.
+//! Every key that can be set in a file of the person's or in the environment, so that what
+//! nobody obeys is named.
 //!
-//! Files of which every member decides something refuse an unknown one when they are read. In these three others keep members of their
-//! own: the approvals document and `tools.json` hold the peers' keys too, and settings may come from another version.
+//! Files of which every member decides something refuse an unknown one when they are read. In these three
+//! others keep members of their own: the approvals document and `tools.json` hold the peers' keys too, and
+//! settings may come from another version.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -15,7 +17,8 @@ pub struct Keys {
     notes: &'static [&'static str],
     /// Those that are known and have no effect here, with why.
     idle: &'static [(&'static str, &'static str)],
-    /// Of these, the switches that are as here when they are on. The others are as here when they are off, or empty.
+    /// Of these, the switches that are as here when they are on. The others are as here when they
+    /// are off, or empty.
     always_on: &'static [&'static str],
 }
 

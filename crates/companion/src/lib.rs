@@ -1,5 +1,5 @@
-//! The composition root: joins all parts into one running companion ([`Companion`]), gives the windows one surface ([`Desk`]), and
-//! the command line what it needs without an app ([`alone`]).
+//! The composition root: joins all parts into one running companion ([`Companion`]), gives the windows one
+//! surface ([`Desk`]), and the command line what it needs without an app ([`alone`]).
 //!
 //! Nothing here decides: wiring, views and words only.
 

@@ -1,7 +1,8 @@
 //! The app's log, on standard error.
 //!
-//! Libraries print whole messages when they are asked for every detail: a token on its way to a gateway, a secret on its way to the
-//! keyring. So `COUNTERSIGN_LOG` opens up our own words only, and of theirs no more than `info` is ever written.
+//! Libraries print whole messages when they are asked for every detail: a token on its way to a gateway, a
+//! secret on its way to the keyring. So `COUNTERSIGN_LOG` opens up our own words only, and of theirs no more
+//! than `info` is ever written.
 
 use tracing::level_filters::LevelFilter;
 use tracing::{Metadata, Subscriber};

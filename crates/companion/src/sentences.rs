@@ -1,5 +1,6 @@
-//! What a policy comes to, and the one status line, in plain words: for the tray and the command line. The windows say the
-//! same in their catalogues, and a test holds both together. No words are chosen here by looking at a single switch.
+//! What a policy comes to, and the one status line, in plain words: for the tray and the command line. The
+//! windows say the same in their catalogues, and a test holds both together. No words are chosen here by
+//! looking at a single switch.
 
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::meaning::{
@@ -93,7 +94,8 @@ pub fn page_end(end: PageEnd, language: Language) -> &'static str {
     }
 }
 
-/// What is wrong with the machine, a line each, the gravest first. What the disk is no cause of comes of what there is too little of.
+/// What is wrong with the machine, a line each, the gravest first. What the disk is no cause of comes of what
+/// there is too little of.
 pub fn machine(status: &Status, language: Language) -> Vec<&'static str> {
     let mut lines: Vec<_> = recording(&status.recording, language).into_iter().collect();
     lines.extend(status.shortages.iter().map(|short| shortage(*short, language)));

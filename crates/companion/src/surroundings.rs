@@ -1,9 +1,11 @@
-//! What the app's environment may not say. Libraries below the windows read variables that open the web view to whoever knows a port,
-//! drive it as a person would, take its walls away, or have any file loaded as code. They are meant for those who develop them, and
-//! outlive that in a shell's profile: then somebody else's program could answer a prompt.
+//! What the app's environment may not say. Libraries below the windows read variables that open the web view
+//! to whoever knows a port, drive it as a person would, take its walls away, or have any file loaded as code.
+//! They are meant for those who develop them, and outlive that in a shell's profile: then somebody else's
+//! program could answer a prompt.
 //!
-//! A process cannot unread its environment, so one that finds such a variable begins again without it, before its first thread and
-//! before any window. What `LD_PRELOAD` names has run by then: whoever can have it set runs as this user already.
+//! A process cannot unread its environment, so one that finds such a variable begins again without it, before
+//! its first thread and before any window. What `LD_PRELOAD` names has run by then: whoever can have it set
+//! runs as this user already.
 
 use countersign_node::executor::again::begin_again;
 use std::ffi::{OsStr, OsString};
@@ -21,8 +23,9 @@ pub enum Automation {
     Refused,
 }
 
-/// Makes sure that nothing in the environment is obeyed that must not be: begins this program again without it, with its names behind
-/// `flag` as another argument. `already` are these names in the program that began again. Belongs before the first thread.
+/// Makes sure that nothing in the environment is obeyed that must not be: begins this program again without
+/// it, with its names behind `flag` as another argument. `already` are these names in the program that began
+/// again. Belongs before the first thread.
 pub fn settle(automation: Automation, flag: &str, already: &[String]) -> io::Result<()> {
     let place = own_folder()?;
     let judged = judge(std::env::vars_os(), automation, &|path| is_trusted(path, &place));
@@ -40,7 +43,8 @@ pub fn settle(automation: Automation, flag: &str, already: &[String]) -> io::Res
 /// An environment, judged.
 struct Judged {
     kept: Vec<(OsString, OsString)>,
-    /// Names of variables that are not obeyed, or not in all that they say; in order, without what could not be a name.
+    /// Names of variables that are not obeyed, or not in all that they say; in order, without what
+    /// could not be a name.
     ignored: Vec<String>,
 }
 
@@ -129,7 +133,8 @@ fn is_trusted(path: &Path, own: &Path) -> bool {
     both.iter().all(|path| path.starts_with(own)) || both.iter().all(|path| path.ancestors().all(is_roots))
 }
 
-/// Where this program was unpacked or installed: `…/usr` of `…/usr/bin/countersign-desktop`, as in a bundle that brings its libraries.
+/// Where this program was unpacked or installed: `…/usr` of `…/usr/bin/countersign-desktop`, as in a bundle
+/// that brings its libraries.
 fn own_folder() -> io::Result<PathBuf> {
     let program = std::env::current_exe()?.canonicalize()?;
     let folder = program.parent().unwrap_or(Path::new("/"));
@@ -143,10 +148,12 @@ const ASKS_FOR_DRIVER: &str = "TAURI_WEBVIEW_AUTOMATION";
 /// What a driver's program sets for the app that it drives.
 const DRIVEN_BY: &[&str] = &[ASKS_FOR_DRIVER, "WEBKIT_INSPECTOR_SERVER"];
 
-/// Variables of these libraries go unless they are known to be harmless: there is no list of what else they obey.
+/// Variables of these libraries go unless they are known to be harmless: there is no list of
+/// what else they obey.
 const PREFIXES: &[&str] = &["JSC_", "LD_", "TAURI_", "WEBKIT_"];
 
-/// How pages are drawn, which people set for the sake of a graphics card, and what only makes loading stricter.
+/// How pages are drawn, which people set for the sake of a graphics card, and what only makes
+/// loading stricter.
 const HARMLESS: &[&str] = &[
     "LD_BIND_NOW",
     "WEBKIT_DISABLE_COMPOSITING_MODE",

@@ -48,9 +48,9 @@ pub enum StartError {
 }
 
 impl Companion {
-    /// Takes the state directory, then starts the parts, the sockets, the gateway and the desk. Must be called inside a tokio runtime.
-    /// The guard announces the windows to come: as long as it lives a request waits for them, and without it the fallback
-    /// decides.
+    /// Takes the state directory, then starts the parts, the sockets, the gateway and the desk. Must be
+    /// called inside a tokio runtime. The guard announces the windows to come: as long as it lives a request
+    /// waits for them, and without it the fallback decides.
     pub fn start(paths: &Paths) -> Result<(Self, PresenterGuard), StartError> {
         let control = control::bind(&paths.control_socket()).map_err(|error| match error {
             BindError::Held(_) => StartError::AlreadyRunning,
@@ -225,8 +225,8 @@ impl Companion {
         &self.desk
     }
 
-    /// Stops accepting, withdraws what waits, ends what runs, removes the sockets, then flushes document and history.
-    /// Bounded.
+    /// Stops accepting, withdraws what waits, ends what runs, removes the sockets, then flushes document and
+    /// history. Bounded.
     pub async fn stop(self) {
         self.phases.stop(&self.host).await;
     }

@@ -1,5 +1,5 @@
-//! The app has no descriptor left: callers of both its sockets are told that it is busy, what waits is not withdrawn, and everything
-//! answers when there are some again.
+//! The app has no descriptor left: callers of both its sockets are told that it is busy, what waits is not
+//! withdrawn, and everything answers when there are some again.
 //!
 //! A program of its own, whose descriptors can be used up.
 
@@ -159,7 +159,8 @@ const CALLS: usize = 20;
 /// More than the app has open when it starts.
 const DESCRIPTORS: u64 = 256;
 
-/// Longer than the app needs to give an endpoint up that its document no longer names: a poll and two seconds.
+/// Longer than the app needs to give an endpoint up that its document no longer names: a poll
+/// and two seconds.
 const GIVEN_UP: Duration = Duration::from_secs(4);
 
 /// Longest that a caller may wait, on a loaded machine.

@@ -1,8 +1,9 @@
-//! The agents of this machine as windows show them: how each stands, what a change of its settings comes to, and that very change,
-//! written. What is known of agents, and what their settings look like, is up to [`countersign_agents`].
+//! The agents of this machine as windows show them: how each stands, what a change of its settings comes to,
+//! and that very change, written. What is known of agents, and what their settings look like, is up to
+//! [`countersign_agents`].
 //!
-//! A change is kept from its preview on and written by the preview's id, so nothing is ever written that was not shown. Everything
-//! here blocks.
+//! A change is kept from its preview on and written by the preview's id, so nothing is ever written that was
+//! not shown. Everything here blocks.
 //!
 //! ```ignore
 //! let preview = agents.preview(&params, ports.ids.uuid())?;
@@ -33,7 +34,8 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub struct Agents {
     places: Places,
-    /// Those that can still be written, the oldest first. Held while one is written: two changes at once could leave half of each.
+    /// Those that can still be written, the oldest first. Held while one is written: two changes at once
+    /// could leave half of each.
     previews: Mutex<VecDeque<(String, Plan)>>,
 }
 
@@ -120,7 +122,8 @@ impl Agents {
         connected.map(|standing| standing.agent).collect()
     }
 
-    /// What a change comes to. It can be written under this id for as long as no more than [`MOST_PREVIEWS`] others were looked at.
+    /// What a change comes to. It can be written under this id for as long as no more than [`MOST_PREVIEWS`]
+    /// others were looked at.
     pub fn preview(&self, params: &AgentPreviewParams, id: String) -> Result<AgentPreview, AgentsError> {
         let agent =
             by_name(&params.agent).ok_or_else(|| AgentsError::Unknown(display::escape(&params.agent)))?;
@@ -144,8 +147,8 @@ impl Agents {
         Ok(preview)
     }
 
-    /// Writes exactly what was shown under this id, at `now_ms`, and says where the bytes from before are. Where a file is not what it
-    /// was then, nothing is written. An id counts once.
+    /// Writes exactly what was shown under this id, at `now_ms`, and says where the bytes from before are.
+    /// Where a file is not what it was then, nothing is written. An id counts once.
     pub fn write(&self, id: &str, now_ms: i64) -> Result<Vec<PathBuf>, AgentsError> {
         let mut previews = self.previews.lock().unwrap_or_else(PoisonError::into_inner);
         let at = previews.iter().position(|(shown, _)| shown == id).ok_or(AgentsError::NotShown)?;

@@ -169,5 +169,6 @@ fn number(count: usize) -> u32 {
 /// What OpenClaw writes where a machine is a node.
 const NODE: &str = "node.json";
 
-/// Longest change that is shown, in bytes: thousands of lines, more than anybody's settings need, and less than a page is slow with.
+/// Longest change that is shown, in bytes: thousands of lines, more than anybody's settings need, and less
+/// than a page is slow with.
 const LONGEST: usize = 256 * 1024;

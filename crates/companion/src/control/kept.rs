@@ -1,4 +1,5 @@
-//! What runs changed, and putting it back, for the command line: of long lists what fits into a line of the channel.
+//! What runs changed, and putting it back, for the command line: of long lists what fits into a
+//! line of the channel.
 
 use super::listing::fitting;
 use crate::desk::Desk;

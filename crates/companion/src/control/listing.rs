@@ -1,5 +1,5 @@
-//! What waits, in one line of the channel: long commands are cut there, for a list only has to tell them apart. Windows get them
-//! whole.
+//! What waits, in one line of the channel: long commands are cut there, for a list only has to tell them
+//! apart. Windows get them whole.
 
 use countersign_protocol::control::ControlResponse;
 use countersign_protocol::edits::Confirmation;

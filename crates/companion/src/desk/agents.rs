@@ -48,8 +48,8 @@ impl Desk {
         written.map_err(|failure| error(ErrorCode::Internal, failure.to_string()))
     }
 
-    /// Asks for a harmless command as any program can, and says what became of it. A person is asked whatever rules allow, unless the
-    /// policy refuses it. Dropping the future takes the question back.
+    /// Asks for a harmless command as any program can, and says what became of it. A person is asked whatever
+    /// rules allow, unless the policy refuses it. Dropping the future takes the question back.
     pub async fn try_sample(&self) -> SampleRun {
         let request = ExecRequest {
             command: SAMPLE.map(str::to_owned).to_vec(),

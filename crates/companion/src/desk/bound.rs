@@ -1,5 +1,5 @@
-//! What entries are about that bind folder and arguments by a digest: found again among past requests, and compared with
-//! the digest, so that nothing is said of an entry that is not so.
+//! What entries are about that bind folder and arguments by a digest: found again among past requests, and
+//! compared with the digest, so that nothing is said of an entry that is not so.
 
 use super::Desk;
 use super::remember::{PAST_REQUESTS, recalled};
@@ -12,7 +12,8 @@ use countersign_protocol::ids::AgentId;
 use countersign_protocol::question::QuestionKind;
 
 impl Desk {
-    /// Fills in what entries of `scopes` are about, as far as the history tells. One that cannot be read tells nothing.
+    /// Fills in what entries of `scopes` are about, as far as the history tells. One that cannot be
+    /// read tells nothing.
     pub(super) async fn tell_bound(&self, scopes: &mut [ScopeView]) {
         let entries = scopes.iter_mut().flat_map(|scope| &mut scope.entries);
         let bound: Vec<&mut EntryView> =
@@ -32,7 +33,8 @@ impl Desk {
     }
 }
 
-/// A request that ran here, or a text that another program asked about: its runner may have stored an entry for it.
+/// A request that ran here, or a text that another program asked about: its runner may have stored
+/// an entry for it.
 fn asked_or_run(event: HistoryEvent) -> Option<Past> {
     let HistoryEvent::Request { card: QuestionKind::Ask, agent, command, cwd, .. } = &event else {
         return recalled(event);

@@ -1,5 +1,5 @@
-//! Connections for windows: the app's own gateway, and the devices that a person lets in there. Nothing but a window comes
-//! here: who could let devices in from a command line or over the gateway could let itself in.
+//! Connections for windows: the app's own gateway, and the devices that a person lets in there. Nothing but a
+//! window comes here: who could let devices in from a command line or over the gateway could let itself in.
 
 use super::{Desk, Pause, error};
 use countersign_core::settings::{GatewaySettings, SettingsError};
@@ -22,8 +22,8 @@ pub(super) struct Knocks {
 }
 
 impl Knocks {
-    /// Takes note of what waits now; whether the person's attention is wanted. Once for a crowd, and not again at once:
-    /// whoever has the token could otherwise keep a window in the person's way.
+    /// Takes note of what waits now; whether the person's attention is wanted. Once for a crowd, and not
+    /// again at once: whoever has the token could otherwise keep a window in the person's way.
     fn note(&mut self, waiting: &[PairingView], now_ms: i64) -> bool {
         let ids: BTreeSet<String> = waiting.iter().map(|request| request.request_id.clone()).collect();
         let is_new = self.seen.is_empty() && !ids.is_empty();
@@ -155,7 +155,8 @@ fn no_device() -> CommandError {
     error(ErrorCode::Gone, "the device no longer waits")
 }
 
-/// Least time between two devices that bring up the window by themselves, in milliseconds. Later ones wait on the page.
+/// Least time between two devices that bring up the window by themselves, in milliseconds. Later ones
+/// wait on the page.
 const RAISE_PAUSE_MS: i64 = 30_000;
 
 #[cfg(test)]

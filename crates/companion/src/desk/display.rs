@@ -1,8 +1,9 @@
 //! Windows whose pages end: whether they are made again, and what holds while nothing can be shown.
 //!
-//! WebKit draws each page in a process of its own, and that process can end. A window then comes back with what it showed, for an
-//! agent waits for the answer. One that keeps ending would only look as if somebody were asked: after [`MAX_ENDS`] within
-//! [`ENDS_WITHIN_MS`] nobody is, what waits ends as not shown, the fallback decides, and everybody is told. Later it is tried again.
+//! WebKit draws each page in a process of its own, and that process can end. A window then comes back with
+//! what it showed, for an agent waits for the answer. One that keeps ending would only look as if somebody
+//! were asked: after [`MAX_ENDS`] within [`ENDS_WITHIN_MS`] nobody is, what waits ends as not shown, the
+//! fallback decides, and everybody is told. Later it is tried again.
 
 use super::Desk;
 use countersign_approvals::actor::PresenterGuard;
@@ -59,14 +60,14 @@ impl Desk {
         self.live().display == DisplayState::Ok
     }
 
-    /// Whether a window can be made now. WebKit ends the whole process when it cannot open what a page needs, so without files none is
-    /// made; what waits is shown when the shortage is over.
+    /// Whether a window can be made now. WebKit ends the whole process when it cannot open what a page needs,
+    /// so without files none is made; what waits is shown when the shortage is over.
     pub fn has_files_for_window(&self) -> bool {
         shortage::has_files(WINDOW_FILES)
     }
 
-    /// The page of a window ended. Writes it down; when that was once too often for the prompt, ends what waits here as not shown and
-    /// lets nobody be asked for [`TRY_AGAIN_AFTER`]. Must run to its end.
+    /// The page of a window ended. Writes it down; when that was once too often for the prompt, ends what
+    /// waits here as not shown and lets nobody be asked for [`TRY_AGAIN_AFTER`]. Must run to its end.
     pub async fn page_ended(&self, window: WindowKind, end: PageEnd) -> Again {
         let now_ms = self.now_ms();
         let again = {
@@ -101,7 +102,8 @@ impl Desk {
     }
 }
 
-/// Keeps from callers what windows need, see [`Desk::has_files_for_window`]. Belongs before anybody is served.
+/// Keeps from callers what windows need, see [`Desk::has_files_for_window`]. Belongs before
+/// anybody is served.
 pub fn keep_files_for_windows() {
     descriptors::keep(KEPT_FILES);
 }
@@ -109,7 +111,8 @@ pub fn keep_files_for_windows() {
 /// Four times what WebKit opens in this process for the first window.
 const WINDOW_FILES: u64 = 64;
 
-/// What callers leave, so that windows find [`WINDOW_FILES`] also when something else than callers opens files.
+/// What callers leave, so that windows find [`WINDOW_FILES`] also when something else than
+/// callers opens files.
 pub const KEPT_FILES: u64 = 2 * WINDOW_FILES;
 
 /// How often a window is made again within [`ENDS_WITHIN_MS`].

@@ -1,5 +1,5 @@
-//! Sockets of the app's that were lost: each loss is mended at once, and written down, for a program that tidies up the wrong files
-//! should be found.
+//! Sockets of the app's that were lost: each loss is mended at once, and written down, for a program that
+//! tidies up the wrong files should be found.
 
 use super::Desk;
 use countersign_node::socket::vigil::Restored;
@@ -86,7 +86,8 @@ impl Desk {
     }
 }
 
-/// Between two lines about a socket, in milliseconds: whoever removes it again and again does not fill the record.
+/// Between two lines about a socket, in milliseconds: whoever removes it again and again does not
+/// fill the record.
 const QUIET_MS: i64 = 60_000;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Folders that are open, as their page shows them: what runs there reached and changed by the history, and what can be opened.
-//! Reads only; opening, closing and rules about connections go the way of every other rule.
+//! Folders that are open, as their page shows them: what runs there reached and changed by the history, and
+//! what can be opened. Reads only; opening, closing and rules about connections go the way of
+//! every other rule.
 
 use super::{Desk, blocking, invalid};
 use countersign_approvals::history::{self, HistoryError};
@@ -18,8 +19,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 impl Desk {
-    /// What the history says about the folders that rules open now, by its newest [`MOST_LINES`] lines. Cancelling it leaves
-    /// nothing behind.
+    /// What the history says about the folders that rules open now, by its newest [`MOST_LINES`] lines.
+    /// Cancelling it leaves nothing behind.
     pub async fn folders(&self) -> Result<FoldersView, CommandError> {
         let current = self.inner.parts.rules.refresh().await;
         let mut folders: Vec<String> = Vec::new();
@@ -38,8 +39,8 @@ impl Desk {
         named_destination(text.trim()).map_err(|error| invalid(&error))
     }
 
-    /// The folder in which a connected agent asked last that could be opened for it and is not; `None` where there is none. Looks
-    /// at the newest [`MOST_LINES`] lines and at no more than [`MOST_FOLDERS`] folders.
+    /// The folder in which a connected agent asked last that could be opened for it and is not; `None` where
+    /// there is none. Looks at the newest [`MOST_LINES`] lines and at no more than [`MOST_FOLDERS`] folders.
     pub async fn folder_at_hand(&self) -> Result<Option<FolderAtHand>, CommandError> {
         let dir = self.inner.parts.history_places.lines.clone();
         let connected = self.with_agents(|agents| Ok(agents.connected())).await?;
@@ -70,7 +71,8 @@ impl Desk {
     }
 }
 
-/// What the newest `most` lines say about each of these folders, and from when on, if there are older ones. Blocking.
+/// What the newest `most` lines say about each of these folders, and from when on, if there are
+/// older ones. Blocking.
 fn told(
     dir: &Path,
     folders: Vec<String>,
@@ -218,7 +220,8 @@ fn real(folder: &str) -> Option<String> {
     real.is_dir().then(|| real.into_os_string().into_string().ok()).flatten()
 }
 
-/// Lines of the history that are looked at, the newest first: some days of a busy machine, read in an instant.
+/// Lines of the history that are looked at, the newest first: some days of a busy machine,
+/// read in an instant.
 const MOST_LINES: usize = 5_000;
 
 /// Destinations of one folder that are told apart: a hostile run may name as many as it likes.

@@ -1,5 +1,5 @@
-//! Handing on for windows. Nothing but a window comes here: a target may be a program, and who could name one from a command line
-//! could have it started.
+//! Handing on for windows. Nothing but a window comes here: a target may be a program, and who could name one
+//! from a command line could have it started.
 
 use super::{Desk, error};
 use countersign_peers::forward::ForwardError;

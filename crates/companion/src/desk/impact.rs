@@ -1,4 +1,5 @@
-//! What a loosening of the document would do, told before anybody confirms it: by its effect, not by its values.
+//! What a loosening of the document would do, told before anybody confirms it: by its effect,
+//! not by its values.
 
 use super::Desk;
 use super::remember::recalled;
@@ -9,8 +10,8 @@ use countersign_protocol::edits::DocumentEdit;
 use countersign_protocol::meaning::Impact;
 
 impl Desk {
-    /// What these edits would do to the document as it is. `None` when the history cannot be read or the edits make no
-    /// sense: what they loosen is told all the same.
+    /// What these edits would do to the document as it is. `None` when the history cannot be read or the
+    /// edits make no sense: what they loosen is told all the same.
     pub(super) async fn impact(&self, edits: &[DocumentEdit]) -> Option<Impact> {
         let parts = &self.inner.parts;
         let before = parts.store.current().document.clone().unwrap_or_else(document::empty);

@@ -15,7 +15,8 @@ use countersign_questions::tools::hunks_view;
 use countersign_tools::files::Diff;
 use std::path::{Path, PathBuf};
 
-/// Lines of the history as what they mean: what happened, and what another line says of it when it is put back from here.
+/// Lines of the history as what they mean: what happened, and what another line says of it when it is
+/// put back from here.
 struct Meant {
     spans: Spans,
     of: PutBack,
@@ -66,7 +67,8 @@ impl Desk {
         })
     }
 
-    /// Puts back what changed by a line of the history, or by all runs of its session: one change, or all of them.
+    /// Puts back what changed by a line of the history, or by all runs of its session: one
+    /// change, or all of them.
     pub async fn put_back(&self, params: KeptParams) -> Result<PutBackResult, CommandError> {
         self.put_back_by(params, super::WINDOW).await
     }
@@ -114,7 +116,8 @@ impl Desk {
         }
     }
 
-    /// The session of a line's run: of its lines those of the range, where there is one, and of these all that are kept.
+    /// The session of a line's run: of its lines those of the range, where there is one, and of these
+    /// all that are kept.
     async fn session(&self, seq: u64, range: Option<KeptRange>) -> Result<Session, CommandError> {
         let dir = self.inner.parts.history_places.lines.clone();
         let oldest_ms = self.now_ms().saturating_sub(kept_ms());

@@ -1,5 +1,5 @@
-//! What is wrong with an edit or an answer, for windows to say in their language. What no window can send has no words of its own:
-//! its error's text is shown as it is.
+//! What is wrong with an edit or an answer, for windows to say in their language. What no window can send has
+//! no words of its own: its error's text is shown as it is.
 
 use super::error;
 use crate::routing::RoutingError;

@@ -1,7 +1,8 @@
 //! What the windows, the tray and the control channel may see and do: one handle, [`Desk`].
 //!
-//! A decision is taken only for a card as it was painted: its id, its generation, and the paint it was read from. The
-//! arming delay is kept by the windows for the eye and again here, so that no window can be made to skip it.
+//! A decision is taken only for a card as it was painted: its id, its generation, and the paint it was read
+//! from. The arming delay is kept by the windows for the eye and again here, so that no window can be
+//! made to skip it.
 
 mod agents;
 mod bound;
@@ -172,7 +173,8 @@ struct Live {
 }
 
 impl Desk {
-    /// A desk that follows approvals, document, history, settings, gateways, socket and machine until `stop`, and tells of `news`.
+    /// A desk that follows approvals, document, history, settings, gateways, socket and machine until `stop`,
+    /// and tells of `news`.
     pub fn start(parts: Parts, news: News, tracker: &TaskTracker, stop: CancellationToken) -> Self {
         let desk = Self {
             inner: Arc::new(Inner {
@@ -291,8 +293,8 @@ impl Desk {
         Ok(self.live().paints.painted(id, generation, now_ms))
     }
 
-    /// A person's answer from the window. An allow needs a paint that is old enough; "always" stores its rule first, and
-    /// takes it back when the request ended meanwhile.
+    /// A person's answer from the window. An allow needs a paint that is old enough; "always" stores its rule
+    /// first, and takes it back when the request ended meanwhile.
     pub async fn decide(&self, params: &DecideParams) -> Result<Outcome, CommandError> {
         let id = &RequestId::from(params.id.as_str());
         let record = self.inner.parts.approvals.snapshot(id).await.filter(|record| record.ending.is_none());
@@ -313,7 +315,8 @@ impl Desk {
             }
         }
         let approvals = &self.inner.parts.approvals;
-        // What somebody else runs by rules of its own is remembered there. A call of a tool is asked about by our rules.
+        // What somebody else runs by rules of its own is remembered there. A call of a tool is asked
+        // about by our rules.
         let is_ours = matches!(
             question.subject.kind(),
             QuestionKind::Exec | QuestionKind::Permit | QuestionKind::Tool | QuestionKind::Crossing
@@ -388,8 +391,8 @@ impl Desk {
         Ok(result)
     }
 
-    /// Changes the document from the command line. What loosens waits for a person in the window; dropping the future
-    /// takes the question back.
+    /// Changes the document from the command line. What loosens waits for a person in the window; dropping
+    /// the future takes the question back.
     pub async fn edit_from_command_line(
         &self,
         base_hash: Option<String>,
@@ -646,7 +649,8 @@ impl Desk {
         let mut live = self.live();
         let after = live.seq;
         live.seq += 1;
-        // Sent under the lock, so that numbers leave in order. Nobody listening is fine: a window asks for a snapshot.
+        // Sent under the lock, so that numbers leave in order. Nobody listening is fine: a window
+        // asks for a snapshot.
         let _ = self.inner.messages.send(UiMessage { after, seq: live.seq, event });
     }
 

@@ -1,5 +1,5 @@
-//! The pet channel for windows, both ends. As with connections, nothing but a window comes here: who could open the channel from
-//! elsewhere could answer for a person.
+//! The pet channel for windows, both ends. As with connections, nothing but a window comes here: who could
+//! open the channel from elsewhere could answer for a person.
 
 use super::connections::{own_address, peer_error, settings_error};
 use super::{Desk, error};
@@ -18,8 +18,8 @@ impl Desk {
         }
     }
 
-    /// Opens or closes the channel at the app's own gateway. Closing it ends every connection of it; calls that were asked about
-    /// there stay at the desk.
+    /// Opens or closes the channel at the app's own gateway. Closing it ends every connection of it; calls
+    /// that were asked about there stay at the desk.
     pub async fn set_pet_server(&self, enabled: bool) -> Result<(), CommandError> {
         self.inner.parts.settings.set_pet(PetSettings { enabled }).map_err(|failure| settings_error(&failure))
     }

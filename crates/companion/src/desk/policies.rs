@@ -1,5 +1,5 @@
-//! Approvals documents of other gateways and of their nodes for windows: shown and edited as this machine's own is. What
-//! loosens is written only when the person confirmed it, and what was written is in the history.
+//! Approvals documents of other gateways and of their nodes for windows: shown and edited as this machine's
+//! own is. What loosens is written only when the person confirmed it, and what was written is in the history.
 
 use super::{Desk, error, invalid, status};
 use countersign_peers::connections::{Content, Fetched, FileContent, NotWritten};
@@ -38,8 +38,8 @@ impl Shown {
         self.0.insert(place.clone(), seen);
     }
 
-    /// Whether what was shown under this hash says the same as what is there now, but for uses of entries: a busy machine
-    /// notes those all the time.
+    /// Whether what was shown under this hash says the same as what is there now, but for uses of entries: a
+    /// busy machine notes those all the time.
     fn is_current(&self, place: &PolicyPlace, hash: &str, now: &Document) -> bool {
         let shown = self.0.get(place).filter(|shown| shown.hash == hash);
         shown.is_some_and(|shown| document::differ_in_uses_only(&shown.document, now))
@@ -60,8 +60,8 @@ impl Desk {
         }
     }
 
-    /// What would be in force for every agent with these edits, in this machine's document or in one that was shown. Nothing
-    /// is written.
+    /// What would be in force for every agent with these edits, in this machine's document or in one that was
+    /// shown. Nothing is written.
     pub fn preview(&self, params: &PolicyPreviewParams) -> Result<Vec<EffectiveView>, CommandError> {
         let parts = &self.inner.parts;
         let (document, built_in) = match &params.place {
@@ -84,7 +84,8 @@ impl Desk {
         Ok(effective)
     }
 
-    /// Changes one of them from a window. What loosens, or may loosen, comes back unapplied until it is confirmed.
+    /// Changes one of them from a window. What loosens, or may loosen, comes back unapplied until
+    /// it is confirmed.
     pub async fn edit_policy(&self, params: PolicyEditParams) -> Result<EditResult, CommandError> {
         let PolicyEditParams { place, base_hash, edits, confirmed } = params;
         let fetched =

@@ -1,4 +1,5 @@
-//! Where commands run, for windows and the control channel. What gets looser is confirmed in the window, whoever wants it.
+//! Where commands run, for windows and the control channel. What gets looser is confirmed in the window,
+//! whoever wants it.
 
 use super::mistakes::routing_error;
 use super::{Desk, LooseningAnswer, error};
@@ -47,7 +48,8 @@ impl Desk {
         self.inner.parts.router.view(&agents).await
     }
 
-    /// Sets where commands run, for an agent or for all. What loosens comes back unapplied until it is confirmed.
+    /// Sets where commands run, for an agent or for all. What loosens comes back unapplied until
+    /// it is confirmed.
     pub async fn set_route(&self, edit: RouteEdit) -> Result<RouteResult, CommandError> {
         self.inner.parts.router.set(edit).await.map_err(routing_error)
     }
@@ -86,8 +88,8 @@ impl Desk {
         &self.inner.parts.tools
     }
 
-    /// Takes a message to a session from the command line. What loosens waits for a person in the window; dropping the future
-    /// takes the question back.
+    /// Takes a message to a session from the command line. What loosens waits for a person in the window;
+    /// dropping the future takes the question back.
     pub(crate) async fn say_to_session(
         &self,
         agent: &str,
@@ -123,7 +125,8 @@ impl Desk {
         Ok(said(heard, true))
     }
 
-    /// Forgets what was said for a session, for the command line. What loosens waits for a person in the window.
+    /// Forgets what was said for a session, for the command line. What loosens waits for a
+    /// person in the window.
     pub(crate) async fn clear_session_from_command_line(
         &self,
         agent: &str,
@@ -140,7 +143,8 @@ impl Desk {
         Ok(Cleared { applied: true, found: router.revoke(&key) })
     }
 
-    /// What a session is told of runs with a number above `after`, told already or not. Waits up to `wait` where there is nothing.
+    /// What a session is told of runs with a number above `after`, told already or not. Waits up to `wait`
+    /// where there is nothing.
     pub(crate) async fn events_of(
         &self,
         session: &str,

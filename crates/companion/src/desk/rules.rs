@@ -1,4 +1,5 @@
-//! Rules of our own for windows and command line: looking, changing, confirming, and what the history says about it.
+//! Rules of our own for windows and command line: looking, changing, confirming, and what the
+//! history says about it.
 
 use super::mistakes::rules_error;
 use super::{Desk, LooseningAnswer};
@@ -38,8 +39,8 @@ impl Desk {
         Ok(result)
     }
 
-    /// Changes the rules from the command line. What loosens waits for a person in the window; dropping the future takes
-    /// the question back.
+    /// Changes the rules from the command line. What loosens waits for a person in the window; dropping the
+    /// future takes the question back.
     pub async fn edit_rules_from_command_line(
         &self,
         base_hash: Option<String>,
@@ -70,8 +71,8 @@ impl Desk {
         }
     }
 
-    /// Refuses edits that open a folder which nobody may open, or give its boxes what none may have, before a person is asked about
-    /// them.
+    /// Refuses edits that open a folder which nobody may open, or give its boxes what none may have, before a
+    /// person is asked about them.
     async fn check_opened(&self, edits: &[RuleEdit]) -> Result<(), CommandError> {
         for edit in edits {
             if let RuleEdit::OpenWorkspace { rule } | RuleEdit::ReplaceWorkspace { rule, .. } = edit {
@@ -97,8 +98,8 @@ impl Desk {
     }
 }
 
-/// The real path of a folder that is named otherwise. Rules compare real paths, and what was confirmed is what is stored, so a link is
-/// not followed for the person. One system call for each part of the path.
+/// The real path of a folder that is named otherwise. Rules compare real paths, and what was confirmed is
+/// what is stored, so a link is not followed for the person. One system call for each part of the path.
 fn another_name(folder: &str) -> Option<String> {
     let real = std::fs::canonicalize(folder).ok()?;
     (real != std::path::Path::new(folder)).then(|| real.display().to_string())

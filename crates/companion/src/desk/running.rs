@@ -18,8 +18,8 @@ impl Desk {
         if self.inner.parts.host.running().stop(request_id) { Ok(()) } else { Err(gone(request_id)) }
     }
 
-    /// Has a server in the box of a run be reached on this machine, until the run ends or [`Desk::hide_server`]. The port of this
-    /// machine's loopback comes back. Needs a runtime.
+    /// Has a server in the box of a run be reached on this machine, until the run ends or
+    /// [`Desk::hide_server`]. The port of this machine's loopback comes back. Needs a runtime.
     pub fn show_server(&self, request_id: &RequestId, port: u16) -> Result<u16, CommandError> {
         match self.inner.parts.host.running().show(request_id, port) {
             Some(Ok(shown)) => Ok(shown),

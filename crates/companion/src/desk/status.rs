@@ -1,5 +1,5 @@
-//! What works at the moment, and the one line that it comes to: said once here, shown by the windows, the tray and the
-//! command line.
+//! What works at the moment, and the one line that it comes to: said once here, shown by the windows, the
+//! tray and the command line.
 
 use super::{Desk, Live};
 use crate::routing::Sandboxed;
@@ -152,7 +152,8 @@ impl Desk {
         }
     }
 
-    /// Says whether a prompt can be seen. Every window, the tray and the command line say so until it is said again.
+    /// Says whether a prompt can be seen. Every window, the tray and the command line say so until
+    /// it is said again.
     pub fn set_display(&self, display: DisplayState) {
         let before = std::mem::replace(&mut self.live().display, display.clone());
         if before != display {

@@ -8,7 +8,8 @@ use countersign_protocol::tools::{RemovedTool, ToolCaller, ToolStanding};
 use countersign_protocol::ui::{CommandError, ErrorCode, ToolExplained, ToolsExplained, ToolsQuery};
 
 impl Desk {
-    /// Says of each tool whether a caller gets it, and which step of the tool policy takes it if not. Nothing is called.
+    /// Says of each tool whether a caller gets it, and which step of the tool policy takes it if not.
+    /// Nothing is called.
     pub async fn explain_tools(&self, query: ToolsQuery) -> Result<ToolsExplained, CommandError> {
         let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let caller = ToolCaller {

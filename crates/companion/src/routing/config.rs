@@ -1,7 +1,7 @@
 //! `tools.json`: where commands run, in the peers' own keys, and ours for the sandbox beside them.
 //!
-//! The file is kept as it was written but for what is changed: members that mean nothing here stay. A value that is not
-//! understood makes all of it count for nothing, because what it was to shut would be open.
+//! The file is kept as it was written but for what is changed: members that mean nothing here stay. A value
+//! that is not understood makes all of it count for nothing, because what it was to shut would be open.
 
 use countersign_core::json::kind;
 use countersign_core::private::{self, Others};
@@ -189,7 +189,8 @@ impl ToolsFile {
         self.read(&mut self.last.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Writes another setting for an agent or for all, if the file is still the one that `base_hash` names. Blocking.
+    /// Writes another setting for an agent or for all, if the file is still the one that `base_hash`
+    /// names. Blocking.
     pub(super) fn set(
         &self,
         base_hash: &str,

@@ -72,7 +72,8 @@ pub(crate) struct Sandboxed {
 }
 
 impl Router {
-    /// Everything that is shown about where commands run. `agents` are listed whether or not anything is set for them.
+    /// Everything that is shown about where commands run. `agents` are listed whether or not anything
+    /// is set for them.
     pub async fn view(&self, agents: &[String]) -> RoutingView {
         let (current, sandbox) = self.look().await;
         let around = surroundings(&sandbox);
@@ -109,8 +110,8 @@ impl Router {
         view
     }
 
-    /// What is set for runs that would be in a sandbox: for each of `agents`, each that has settings, and each session that
-    /// has some.
+    /// What is set for runs that would be in a sandbox: for each of `agents`, each that has settings, and
+    /// each session that has some.
     pub(crate) async fn sandboxed(&self, agents: &[String]) -> Vec<Sandboxed> {
         let (current, sandbox) = self.look().await;
         let around = surroundings(&sandbox);
@@ -158,7 +159,8 @@ impl Router {
         self.inner.sessions.views(self.steady_ms())
     }
 
-    /// Sets where an agent's commands run, or everybody's. What gets looser comes back unapplied until it is confirmed.
+    /// Sets where an agent's commands run, or everybody's. What gets looser comes back unapplied until
+    /// it is confirmed.
     pub async fn set(&self, edit: RouteEdit) -> Result<RouteResult, RoutingError> {
         let (current, sandbox) = self.look().await;
         let around = surroundings(&sandbox);

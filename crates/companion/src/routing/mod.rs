@@ -1,8 +1,8 @@
 //! Where each command runs (docs/protocol/routing.md): resolves what is set for all, for its agent and for
 //! its session, and has it run there, in a sandbox, on this machine or on a node.
 //!
-//! Nothing here allows anything. The place's own policy decides, and what is resolved here can only make that stricter; a
-//! place that is not to be had is an error, never another place.
+//! Nothing here allows anything. The place's own policy decides, and what is resolved here can only make that
+//! stricter; a place that is not to be had is an error, never another place.
 //!
 //! ```ignore
 //! let ran = router.run(RunRequest { exec, tool }, &peer, gone).await;
@@ -146,8 +146,8 @@ impl Router {
         self.inner.changed.subscribe()
     }
 
-    /// Runs a command where it belongs, asking if needed. `gone` withdraws the question or ends the run. What a node does is not
-    /// heard before it has ended.
+    /// Runs a command where it belongs, asking if needed. `gone` withdraws the question or ends the run. What
+    /// a node does is not heard before it has ended.
     pub async fn run(&self, request: RunRequest, peer: &Peer, signals: impl Into<Signals>) -> Routed {
         let signals = signals.into();
         let RunRequest { mut exec, tool } = request;

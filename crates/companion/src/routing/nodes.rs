@@ -39,8 +39,8 @@ impl Router {
         (own, others)
     }
 
-    /// The node that is meant. Other gateways' nodes say their names and ids themselves, so one of them is meant only where none of the
-    /// app's own is; and a node of ours that is away is never stood in for.
+    /// The node that is meant. Other gateways' nodes say their names and ids themselves, so one of them is
+    /// meant only where none of the app's own is; and a node of ours that is away is never stood in for.
     pub(super) async fn place_of(
         &self,
         bound: Option<&str>,

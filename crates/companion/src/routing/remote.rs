@@ -1,4 +1,5 @@
-//! A run on a node. The node decides by its own policy; what is set here is asked about here before it hears of the run.
+//! A run on a node. The node decides by its own policy; what is set here is asked about here before it
+//! hears of the run.
 
 use super::nodes::Place;
 use super::{Router, refused};
@@ -18,14 +19,16 @@ use tokio_util::sync::CancellationToken;
 enum Consent {
     /// Nobody had to be asked.
     Unasked,
-    /// Nobody either: the node is this very machine, where a box holds it, and what it comes to is written down there.
+    /// Nobody either: the node is this very machine, where a box holds it, and what it comes to is
+    /// written down there.
     Contained,
     /// Allowed, for this run.
     Allowed,
 }
 
 impl Router {
-    /// Runs a command on the node that is meant. The node's name comes back with the result, once there is one.
+    /// Runs a command on the node that is meant. The node's name comes back with the result,
+    /// once there is one.
     pub(super) async fn run_on_node(
         &self,
         exec: ExecRequest,
@@ -80,9 +83,9 @@ impl Router {
         chosen.map_err(|error| refused("UNAVAILABLE", "exec-node", display::escape(&error.to_string())))
     }
 
-    /// Whether a person would only be asked about what a box holds. It allows nothing: the run is judged once more where it comes
-    /// back to this machine, and asked about there if its folder was closed meanwhile. Another gateway could say of any node that it
-    /// is this one.
+    /// Whether a person would only be asked about what a box holds. It allows nothing: the run is judged once
+    /// more where it comes back to this machine, and asked about there if its folder was closed meanwhile.
+    /// Another gateway could say of any node that it is this one.
     async fn is_contained_here(&self, exec: &ExecRequest, route: &Route, place: &Place) -> bool {
         let is_asked = (route.security.value, route.ask.value) == (Security::Allowlist, Ask::OnMiss);
         let is_own = place.gateway.name().is_none();
@@ -92,8 +95,8 @@ impl Router {
             && self.inner.parts.host.would_contain(exec.clone()).await
     }
 
-    /// Asks a person here where the route wants that. Whether a node's allowlist covers a command is not known here, so a
-    /// person is asked whenever only that could let it run.
+    /// Asks a person here where the route wants that. Whether a node's allowlist covers a command is not
+    /// known here, so a person is asked whenever only that could let it run.
     async fn ask_here(
         &self,
         exec: &ExecRequest,
@@ -186,7 +189,8 @@ fn not_run(outcome: Outcome, message: &str, reason: &str) -> Refusal {
     Refusal { error, outcome }
 }
 
-/// Whether a run there can be asked for one. Other gateways hand on what they know, which is no terminals in any release.
+/// Whether a run there can be asked for one. Other gateways hand on what they know, which is no
+/// terminals in any release.
 fn gives_terminals(place: &Place) -> bool {
     let said = place.node.caps.as_ref();
     place.gateway.name().is_none() && said.is_some_and(|caps| caps.iter().any(|cap| cap == CAP_TERMINAL))

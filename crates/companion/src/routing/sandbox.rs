@@ -25,8 +25,8 @@ fn listed(folders: &[PathBuf]) -> String {
     folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// The sandbox that is set, or why there is none. Whether it lets a command in is seen when one runs in it: a sandbox that
-/// fails then is an error, never another place. Blocking.
+/// The sandbox that is set, or why there is none. Whether it lets a command in is seen when one runs in it: a
+/// sandbox that fails then is an error, never another place. Blocking.
 pub(super) fn of(settings: &SandboxSettings, folders: &[PathBuf]) -> Result<Sandbox, NoSandbox> {
     let name = match settings.kind {
         SandboxKind::Bubblewrap => "bwrap",

@@ -50,8 +50,8 @@ impl Router {
         }
         heard.settings = settings_of(&message);
         heard.settings.retain(|setting| !self.inner.sessions.is_confirmed(key, setting, now));
-        // Compared with what would hold had nothing been said of the same before: a word that takes the place of one that
-        // was confirmed is not confirmed by that.
+        // Compared with what would hold had nothing been said of the same before: a word that takes the place
+        // of one that was confirmed is not confirmed by that.
         let mut said = self.inner.sessions.standing(key, &heard.settings, now);
         let before = standing(tools, &scope, &said, around);
         for setting in &heard.settings {
@@ -116,8 +116,8 @@ pub(super) fn standing(
     RouteDefaults::of(&layers, around)
 }
 
-/// What a message sets, and for how long: host, node and elevation for the session when it says nothing else, security and
-/// ask always for its own run (docs/protocol/routing.md, "Messages").
+/// What a message sets, and for how long: host, node and elevation for the session when it says nothing else,
+/// security and ask always for its own run (docs/protocol/routing.md, "Messages").
 fn settings_of(message: &Message) -> Vec<Setting> {
     let kept = if message.is_only_directives() { RouteLasting::Session } else { RouteLasting::NextRun };
     let mut settings = Vec::new();

@@ -17,8 +17,8 @@ pub(super) struct Sessions {
     changed: watch::Sender<()>,
 }
 
-/// A session of one agent. Another agent's session of the same name is another session: whoever confirmed this one's
-/// settings was told of this agent.
+/// A session of one agent. Another agent's session of the same name is another session: whoever confirmed
+/// this one's settings was told of this agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Key {
     /// The agent.
@@ -261,7 +261,8 @@ fn expire(sessions: &mut Vec<Session>, steady_ms: i64) {
 /// Sessions with settings of their own: more than a person can watch.
 pub(super) const MAX_SESSIONS: usize = 128;
 
-/// How long something that was said for the next run waits for it, in milliseconds: the run is to follow from the message.
+/// How long something that was said for the next run waits for it, in milliseconds: the run is to follow
+/// from the message.
 const NEXT_RUN_MS: i64 = 10 * 60 * 1_000;
 
 #[cfg(test)]

@@ -300,8 +300,8 @@ async fn a_node_runs_what_a_person_here_allowed_and_nothing_they_did_not() {
     assert_eq!(rig.ran().len(), 1);
 }
 
-/// What the node with this machine's own id says of a command in an open folder, and of one in another; nobody can be asked. The node
-/// is put among those of the gateway that `of` picks.
+/// What the node with this machine's own id says of a command in an open folder, and of one in another;
+/// nobody can be asked. The node is put among those of the gateway that `of` picks.
 async fn on_its_own_node(of: impl Fn(&Rig) -> &Fleet) -> [String; 2] {
     let rig = Rig::new("allowlist", "on-miss", &exec(json!({ "host": "node", "mode": "ask" })));
     let own = device_identity(&node_key(&rig.paths)).unwrap().device_id();

@@ -1,5 +1,5 @@
-//! What a person is told of another agent's command besides the command: who asks below that agent, whether it goes on in the
-//! background, and what a patch in its text would change. Nothing of it decides anything.
+//! What a person is told of another agent's command besides the command: who asks below that agent, whether
+//! it goes on in the background, and what a patch in its text would change. Nothing of it decides anything.
 
 use countersign_approvals::question::Beside;
 use countersign_protocol::change::ChangeView;
@@ -19,8 +19,8 @@ pub(super) async fn of(call: &Call, exec: &ExecRequest) -> Beside {
     }
 }
 
-/// What the patch in a command would change, where it is nothing but a patch, fits, and can be shown whole. Else the text has
-/// to do: it is shown in any case.
+/// What the patch in a command would change, where it is nothing but a patch, fits, and can be shown whole.
+/// Else the text has to do: it is shown in any case.
 async fn changes(call: &Call, exec: &ExecRequest) -> Option<Vec<ChangeView>> {
     let found = patch::in_command(&exec.command)?;
     let folder = PathBuf::from(exec.cwd.as_deref()?);

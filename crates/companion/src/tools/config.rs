@@ -10,7 +10,8 @@
 //! }}
 //! ```
 //!
-//! As with the peers' keys, members of `tools` that mean nothing here stay, and in the small objects they are an error.
+//! As with the peers' keys, members of `tools` that mean nothing here stay, and in the small objects
+//! they are an error.
 
 use crate::routing::{Problem, document_in};
 use countersign_node::executor::program::Program;
@@ -229,7 +230,8 @@ fn program(argv: Vec<String>, path: impl Fn() -> String) -> Result<Vec<String>, 
     }
 }
 
-/// Longest limit of a command that can be set, in seconds, and longest wait for one, in milliseconds: those of a call.
+/// Longest limit of a command that can be set, in seconds, and longest wait for one, in milliseconds:
+/// those of a call.
 const MAX_TIMEOUT_S: u64 = 24 * 60 * 60;
 const MAX_PATIENCE_MS: u64 = 120_000;
 

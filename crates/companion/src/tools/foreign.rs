@@ -1,5 +1,5 @@
-//! Tools of other agents, which they call themselves once they may: commands are judged as those that run here, changes of
-//! files are shown as a diff, and of everything else a person sees the parameters.
+//! Tools of other agents, which they call themselves once they may: commands are judged as those that run
+//! here, changes of files are shown as a diff, and of everything else a person sees the parameters.
 
 use countersign_approvals::question::Question;
 use countersign_policy::calls::{CallNature, names_a_secret};
@@ -40,7 +40,8 @@ impl Parameters {
     }
 }
 
-/// Recognises a call by its tool's name and parameters. A name alone proves nothing: parameters that do not fit make it unknown.
+/// Recognises a call by its tool's name and parameters. A name alone proves nothing: parameters that do not
+/// fit make it unknown.
 pub(super) fn recognise(call: &Call, home: &Path) -> Foreign {
     let name = call.tool.as_str();
     let other = || Foreign::Other(parameters(call, home));
@@ -70,8 +71,8 @@ fn patch_as_command(call: &Call) -> Option<Map<String, Value>> {
     is_patch.then(|| Map::from_iter([("input".to_owned(), Value::String(text))]))
 }
 
-/// A call as its parameters show it. Which of these a shell gets to read nobody knows, so that they may be commands is
-/// enough for rules that refuse, and never for one that allows.
+/// A call as its parameters show it. Which of these a shell gets to read nobody knows, so that they may be
+/// commands is enough for rules that refuse, and never for one that allows.
 pub(super) fn parameters(call: &Call, home: &Path) -> Parameters {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
@@ -119,8 +120,8 @@ fn fetched(call: &Call) -> Option<String> {
     host_of(known(&call.params, FETCH_PARAMS)?.get("url")?.as_str()?)
 }
 
-/// The host of an address of the web, as a browser would read it. None with a port of its own or a password: such an address leads to
-/// something else than its host's name says.
+/// The host of an address of the web, as a browser would read it. None with a port of its own or a password:
+/// such an address leads to something else than its host's name says.
 fn host_of(address: &str) -> Option<String> {
     let address = Url::parse(address.trim()).ok()?;
     let is_plain = matches!(address.scheme(), "http" | "https")
@@ -155,7 +156,8 @@ fn ends_an_address(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '(' | ')' | ',' | ';' | '|' | '`')
 }
 
-/// Whether a tool of an MCP server has a name as such have that look at something: a person may believe it for a session.
+/// Whether a tool of an MCP server has a name as such have that look at something: a person may believe
+/// it for a session.
 fn says_it_reads(name: &str) -> bool {
     let Some((_, tool)) = name.rsplit_once("__").filter(|_| name.starts_with("mcp__")) else { return false };
     SAY_THEY_READ.iter().any(|verb| tool.strip_prefix(verb).is_some_and(|rest| rest.starts_with(['_', '-'])))
@@ -183,7 +185,8 @@ fn command(call: &Call) -> Option<ExecRequest> {
         Some(folder) => call.workspace.join(folder.as_str()?),
     };
     let argv = match params.get("command").or_else(|| params.get("cmd"))? {
-        // Which shell it will be is the agent's business: what is understood of a text means the same to each.
+        // Which shell it will be is the agent's business: what is understood of a text means
+        // the same to each.
         Value::String(text) if !text.trim().is_empty() => {
             vec!["sh".to_owned(), "-c".to_owned(), text.clone()]
         }
@@ -221,8 +224,8 @@ const FETCHERS: &[&str] = &["WebFetch", "web_fetch", "webfetch"];
 /// What these are told besides the address, and that changes only what comes back of it.
 const FETCH_PARAMS: &[&str] = &["format", "max_length", "prompt", "raw", "start_index", "timeout", "url"];
 
-/// What agents call tools that only look at files or search, by their makers' documentation. No rule about one counts where its
-/// parameters name what looks like the place of a secret.
+/// What agents call tools that only look at files or search, by their makers' documentation. No rule about
+/// one counts where its parameters name what looks like the place of a secret.
 const READERS: &[&str] = &[
     "Glob",
     "Grep",
@@ -251,10 +254,12 @@ const READERS: &[&str] = &[
 const SAY_THEY_READ: &[&str] =
     &["describe", "find", "get", "list", "lookup", "read", "search", "show", "view"];
 
-/// What tools call a parameter that a shell or an interpreter gets to read: for an agent's that write to a terminal, `chars`.
+/// What tools call a parameter that a shell or an interpreter gets to read: for an agent's that write to a
+/// terminal, `chars`.
 const SHELL_TEXTS: [&str; 5] = ["chars", "cmd", "command", "commands", "script"];
 
-/// What agents call the tools that change files, ours that do the same, and every parameter that these understand.
+/// What agents call the tools that change files, ours that do the same, and every parameter that
+/// these understand.
 const CHANGES: &[(&[&str], &str, &[&str])] = &[
     // `file_text`, `old_str` and `new_str` are what Copilot CLI calls them.
     (&["Write", "write_file"], "write_file", &["file_path", "path", "content", "file_text"]),

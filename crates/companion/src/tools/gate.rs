@@ -1,5 +1,5 @@
-//! The approval of calls: a hook at a stage of its own, after every other. What a call would do becomes a question in the
-//! book, and only a person's answer to exactly that lets it go on.
+//! The approval of calls: a hook at a stage of its own, after every other. What a call would do becomes a
+//! question in the book, and only a person's answer to exactly that lets it go on.
 
 use super::heard;
 use super::pets::{Companions, Pet};
@@ -50,8 +50,8 @@ pub(super) enum NotAllowed {
 }
 
 impl Approvals {
-    /// Asks a person about a call, unless the policy says no, or yes to everything and that counts for it (`may_allow`). `run` is the
-    /// run that an answer lets through, where it is one.
+    /// Asks a person about a call, unless the policy says no, or yes to everything and that counts for it
+    /// (`may_allow`). `run` is the run that an answer lets through, where it is one.
     pub(super) async fn ask(
         &self,
         call: &Call,
@@ -114,7 +114,8 @@ impl Gate for Approvals {
                     | Preview::Harmless
                     | Preview::Typed { .. } => None,
                 };
-                // A tool of ours is asked about wherever it can be: that every command runs unasked is no yes to it.
+                // A tool of ours is asked about wherever it can be: that every command runs unasked
+                // is no yes to it.
                 self.ask(call, questions::of_plan(call, preview, Via::Tool), run, false, abort).await
             };
             match judged.await {
@@ -135,7 +136,8 @@ pub(super) fn keep_out(preview: &Preview, private: &[PathBuf]) -> Result<(), Not
     }
 }
 
-/// The run of a command that was asked about as a call of a tool: once it was allowed as that, it is not asked about again.
+/// The run of a command that was asked about as a call of a tool: once it was allowed as that, it is not
+/// asked about again.
 pub(super) fn run_of(call: &CallKey) -> NodeRun {
     NodeRun { gateway: RUNS_OF_TOOLS.to_owned(), node_id: NodeId::default(), run_id: call.to_string() }
 }

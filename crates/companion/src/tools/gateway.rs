@@ -1,5 +1,6 @@
-//! The same tools over the gateway, for whoever holds its token. What such a caller says of itself is only its word, its
-//! workspace too: nothing is read there unasked unless the person set it so (`tools.gateway.askAbout`).
+//! The same tools over the gateway, for whoever holds its token. What such a caller says of itself is only
+//! its word, its workspace too: nothing is read there unasked unless the person set it so
+//! (`tools.gateway.askAbout`).
 
 use super::{Failure, Tools, view};
 use countersign_gateway::embedded::{Catalogued, Listing, ToolError};

@@ -1,4 +1,5 @@
-//! What a model is told of a call that may not be made: who said no, and in words that do not send it looking for another way.
+//! What a model is told of a call that may not be made: who said no, and in words that do not send it looking
+//! for another way.
 
 use countersign_node::host::Refusal;
 use countersign_policy::display;

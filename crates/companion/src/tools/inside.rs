@@ -1,4 +1,5 @@
-//! Commands of other agents that would run in a box here: their agents are told to start them through `countersign exec --box`.
+//! Commands of other agents that would run in a box here: their agents are told to start them through
+//! `countersign exec --box`.
 
 use countersign_commands::shell::leading_cd;
 use countersign_node::host::Host;
@@ -8,7 +9,8 @@ use std::path::Path;
 
 /// How an agent is to run `exec`, a text for a shell, so that a box holds it; `None` where none would.
 ///
-/// A folder that the text begins by moving to is moved to in the agent's own shell, which remembers it for the next command.
+/// A folder that the text begins by moving to is moved to in the agent's own shell, which remembers it for
+/// the next command.
 pub(super) async fn permission(host: &Host, exec: &ExecRequest) -> Option<Permission> {
     let [_, flag, text] = exec.command.as_slice() else { return None };
     if flag != "-c" {

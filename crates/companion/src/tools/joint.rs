@@ -1,5 +1,6 @@
-//! One call is one question: an agent whose settings name several hooks starts all of them for the same call, and each asks here. The
-//! later ones get the answer to the first one's question, if it is still open and all that was said is the same.
+//! One call is one question: an agent whose settings name several hooks starts all of them for the same call,
+//! and each asks here. The later ones get the answer to the first one's question, if it is still open and all
+//! that was said is the same.
 
 use countersign_protocol::tools::{Permission, ToolCall};
 use serde_json::{Map, Value};

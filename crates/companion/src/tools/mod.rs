@@ -1,8 +1,8 @@
 //! Tools in the app: which ones a caller gets, calling them, and asking about those of other agents
 //! (docs/protocol/tools.md).
 //!
-//! What is set is in `tools.json`, beside where commands run. It is looked at for each call, so that a change counts at
-//! once; a file that is not understood offers nothing.
+//! What is set is in `tools.json`, beside where commands run. It is looked at for each call, so that a change
+//! counts at once; a file that is not understood offers nothing.
 //!
 //! ```ignore
 //! let listing = tools.list(&caller).await?;
@@ -196,8 +196,8 @@ impl Tools {
         Ok(listing)
     }
 
-    /// Calls a tool, asking if needed. What it reports on the way goes to `progress`. `gone` takes the question back or has it
-    /// stop; dropping the future does too.
+    /// Calls a tool, asking if needed. What it reports on the way goes to `progress`. `gone` takes the
+    /// question back or has it stop; dropping the future does too.
     pub async fn call(
         &self,
         call: ToolCall,
@@ -226,8 +226,8 @@ impl Tools {
         Ok(ToolOutput { text: output.text, details: output.details, events })
     }
 
-    /// Whether another agent may call a tool of its own. `gone` takes the question back. Who asks about the same call while it is open
-    /// gets the same answer.
+    /// Whether another agent may call a tool of its own. `gone` takes the question back. Who asks about the
+    /// same call while it is open gets the same answer.
     pub async fn permit(&self, call: ToolCall, peer: &Peer, gone: CancellationToken) -> Permission {
         let Some(said) = Said::of(&call) else { return self.permit_alone(call, peer, &gone).await };
         loop {
@@ -351,7 +351,8 @@ impl Tools {
         let session = SessionKey::of(caller.session.as_deref());
         let is_sandboxed = self.inner.parts.router.is_sandboxed(&agent, session.as_ref()).await;
         let standing = Standing::of(session.as_ref().map(SessionKey::as_str));
-        // Whoever calls is some program of this user's: nothing shows that it is the user, so what is the owner's goes to nobody.
+        // Whoever calls is some program of this user's: nothing shows that it is the user, so what is the
+        // owner's goes to nobody.
         let run = tool_policy::Run {
             sender: Sender::Other,
             provider: provider.as_deref(),
@@ -440,7 +441,8 @@ fn call_of(call: ToolCall, peer: &Peer, entrance: Entrance) -> Result<Call, Fail
         },
         workspace,
     };
-    // One time for all that may ask about it, so that whoever hears that nobody answered hears the truth about how long.
+    // One time for all that may ask about it, so that whoever hears that nobody answered hears the
+    // truth about how long.
     call.caller.approval_wait = Some(gate::wait_of(&call));
     Ok(call)
 }

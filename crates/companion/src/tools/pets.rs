@@ -1,5 +1,5 @@
-//! Companion clients as people who can answer: a call of a turn of theirs is shown to the one that it came from, and to no
-//! other (docs/protocol/pet-channel.md, "Whose answer counts").
+//! Companion clients as people who can answer: a call of a turn of theirs is shown to the one that it came
+//! from, and to no other (docs/protocol/pet-channel.md, "Whose answer counts").
 
 use countersign_approvals::Approvals;
 use countersign_approvals::ports::Ports;
@@ -29,8 +29,8 @@ pub(crate) struct Companions {
 }
 
 impl Companions {
-    /// Shows the question `request` about a call to the client of `session_id`, as long as what comes back lives. Its answer
-    /// goes to the book.
+    /// Shows the question `request` about a call to the client of `session_id`, as long as what comes back
+    /// lives. Its answer goes to the book.
     pub(super) fn show(
         &self,
         session_id: &str,
@@ -76,8 +76,8 @@ struct Asking {
 }
 
 impl Asking {
-    /// Only an answer gets into the book. Whatever else comes of asking leaves the question to the desk, until its time is
-    /// over and it is denied.
+    /// Only an answer gets into the book. Whatever else comes of asking leaves the question to the desk,
+    /// until its time is over and it is denied.
     async fn run(self) {
         let Some(record) = self.approvals.snapshot(&self.request).await else { return };
         if record.question.objection(Decision::AllowOnce).is_some() {
@@ -111,8 +111,9 @@ impl Asking {
     }
 }
 
-/// What a call is like, so that a remembered choice counts only while all that a person sees of it is the same: agent, folder,
-/// the file that would change, the script that would run. Nothing where not all of it is seen: such a call is like no other.
+/// What a call is like, so that a remembered choice counts only while all that a person sees of it is the
+/// same: agent, folder, the file that would change, the script that would run. Nothing where not all of it is
+/// seen: such a call is like no other.
 fn context(question: &Question) -> Option<String> {
     let likeness = question.likeness()?;
     Some(hex(Sha256::digest(likeness)))

@@ -1,6 +1,7 @@
-//! What is known of a caller besides its name: where it stands below another run, the group that it speaks for, and whether its
-//! commands are kept in a sandbox. The first two are in the keys that OpenClaw gives its sessions, and are the caller's word like
-//! the session itself (docs/tools.md, "tools.json"). Who the owner is shows nowhere.
+//! What is known of a caller besides its name: where it stands below another run, the group that it speaks
+//! for, and whether its commands are kept in a sandbox. The first two are in the keys that OpenClaw gives its
+//! sessions, and are the caller's word like the session itself (docs/tools.md, "tools.json"). Who the owner
+//! is shows nowhere.
 
 use countersign_protocol::tools::ToolStanding;
 use countersign_tool_policy::{Config, Confinement, Lists, SubAgent};

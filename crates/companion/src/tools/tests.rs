@@ -1,4 +1,5 @@
-//! Tools over real parts: a real host, real files and processes. A person is played by whoever answers the book.
+//! Tools over real parts: a real host, real files and processes. A person is played by whoever
+//! answers the book.
 
 use super::*;
 use crate::routing;

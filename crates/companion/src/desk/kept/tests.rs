@@ -62,7 +62,8 @@ impl Rig {
         fs::read_to_string(self.folder.join(name)).ok()
     }
 
-    /// Writes this line of a request; its position. The app that starts beside it may write lines of its own in between.
+    /// Writes this line of a request; its position. The app that starts beside it may write lines of
+    /// its own in between.
     async fn line(&self, id: &str, event: HistoryEvent) -> u64 {
         let history = &self.companion.desk().inner.parts.history;
         let mut appended = history.appended();

@@ -1,4 +1,5 @@
-//! The channel with everything running: companion clients at its socket, tools that are called, a person at the desk.
+//! The channel with everything running: companion clients at its socket, tools that are called, a
+//! person at the desk.
 
 use super::*;
 use crate::desk::Desk;

@@ -1,4 +1,5 @@
-//! Documents of real gateways, our own headless one, and of scripted peers where ours has no nodes or does not misbehave.
+//! Documents of real gateways, our own headless one, and of scripted peers where ours has no nodes or
+//! does not misbehave.
 
 use super::*;
 use crate::testing::{PATIENCE, paths};
@@ -187,7 +188,8 @@ async fn a_gateways_document_is_read_and_changed_and_nothing_else_in_it() {
     list.push(added);
     assert_eq!(far.stored(), expected);
     assert_eq!(rig.document(&place).await.hash, done.hash);
-    // What gets stricter needs no word; taking back what was added is such a thing, the other way round is not.
+    // What gets stricter needs no word; taking back what was added is such a thing, the other
+    // way round is not.
     for edit in done.undo {
         assert!(rig.edit(&place, &done.hash, edit).await.unwrap().applied);
     }

@@ -66,7 +66,8 @@ async fn answered(desk: &Desk, id: &str, answer: LooseningAnswer) {
     }
 }
 
-/// Who is only told to end still answers what comes in between, as long as the machine lets nothing of it run.
+/// Who is only told to end still answers what comes in between, as long as the machine lets
+/// nothing of it run.
 async fn sent_away(person: JoinHandle<()>) {
     person.abort();
     assert!(person.await.is_err_and(|error| error.is_cancelled()));

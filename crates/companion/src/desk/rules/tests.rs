@@ -1,4 +1,5 @@
-//! The way of a rule from the command line through the window into document and history, with everything running.
+//! The way of a rule from the command line through the window into document and history, with
+//! everything running.
 
 use super::LooseningAnswer;
 use crate::control::{self, ControlError};

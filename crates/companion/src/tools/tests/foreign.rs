@@ -37,7 +37,8 @@ fn message(permission: Permission) -> String {
     }
 }
 
-/// The recorded calls of real agents, as what each is known. The last one could be anything that may start something.
+/// The recorded calls of real agents, as what each is known. The last one could be anything that may
+/// start something.
 #[tokio::test]
 async fn recorded_calls_are_known_as_what_they_are() {
     let rig = rig();
