@@ -27,8 +27,8 @@ use std::path::PathBuf;
 pub struct Surroundings {
     /// Whose verdicts.
     pub profile: Profile,
-    /// The folder tree that cases were written for: commands run in its `work`, programs are in its `bin` and `safe`. Without one,
-    /// they are where this process has them.
+    /// The folder tree that cases were written for: commands run in its `work`, programs are in its `bin` and
+    /// `safe`. Without one, they are where this process has them.
     pub fixture: Option<PathBuf>,
     /// What `~` stands for.
     pub home: PathBuf,

@@ -1,7 +1,9 @@
-//! Answers of this program and of the peers to the same case, in bulk: for tests of a policy, and for seeing where both differ.
+//! Answers of this program and of the peers to the same case, in bulk: for tests of a policy, and for seeing
+//! where both differ.
 //!
-//! What the published peers say where this program is stricter or does not take part is in `reference` and `windows`. Nothing here
-//! allows anything, runs anything or writes anything; only files that a case names are looked at.
+//! What the published peers say where this program is stricter or does not take part is in `reference` and
+//! `windows`. Nothing here allows anything, runs anything or writes anything; only files that a case
+//! names are looked at.
 
 mod cases;
 mod commands;
@@ -24,8 +26,8 @@ pub enum Profile {
     Reference,
 }
 
-/// Answers every line as soon as it is read: a case is one JSON object a line, and so is an answer. How many could not be
-/// answered; these have their error as the answer. Blocks until the cases end.
+/// Answers every line as soon as it is read: a case is one JSON object a line, and so is an answer. How many
+/// could not be answered; these have their error as the answer. Blocks until the cases end.
 ///
 /// # Errors
 /// When cases cannot be read or answers cannot be written.

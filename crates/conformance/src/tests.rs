@@ -1,5 +1,5 @@
-//! The peers' vectors, in the reference profile as the peers answer and in our own with every deviation counted by reason;
-//! and lines that are no cases.
+//! The peers' vectors, in the reference profile as the peers answer and in our own with every deviation
+//! counted by reason; and lines that are no cases.
 
 mod newest;
 
@@ -212,7 +212,8 @@ fn every_deviation_of_our_own_profile_is_documented() {
     assert_eq!(documented("reference", 2), [[OPERAND.to_owned(), "1".to_owned()]]);
 }
 
-/// How our answer about a command stands to the peer's, and the reason that we give; `None` where both are the same.
+/// How our answer about a command stands to the peer's, and the reason that we give; `None` where
+/// both are the same.
 fn standing(case: &Value, ours: &Value) -> Option<(&'static str, String)> {
     let (theirs, verdict) = (
         &case["expect"],
@@ -286,7 +287,8 @@ fn fixture() -> tempfile::TempDir {
     dir
 }
 
-/// Runs every case of a file in the tree: never looser than the peer, and like it in all but `stricter` cases.
+/// Runs every case of a file in the tree: never looser than the peer, and like it in all but
+/// `stricter` cases.
 fn check_commands(file: &str, root: &Path, verdict: &str, stricter: usize) {
     let text = vectors(file, root);
     let mut refused = 0;

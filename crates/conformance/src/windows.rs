@@ -34,7 +34,8 @@ pub enum WindowsOpaque {
 #[error("the value would be expanded in spite of quotes")]
 pub struct Unquotable;
 
-/// The words of `text`, executable first; never empty. PowerShell around a text that it only runs is taken off first.
+/// The words of `text`, executable first; never empty. PowerShell around a text that it only runs is
+/// taken off first.
 pub fn analyze(text: &str) -> Result<Vec<String>, WindowsOpaque> {
     let mut text = Cow::Borrowed(text.trim());
     for _ in 0..WRAPPERS {
@@ -110,8 +111,8 @@ fn unquoted(text: &str) -> String {
     text.to_owned()
 }
 
-/// Refuses what `cmd` or PowerShell could read as syntax. Only double quotes protect, since `cmd` knows no others; where
-/// the shells disagree about what is inside them, nothing is.
+/// Refuses what `cmd` or PowerShell could read as syntax. Only double quotes protect, since `cmd` knows no
+/// others; where the shells disagree about what is inside them, nothing is.
 fn refuse_syntax(text: &str) -> Result<(), WindowsOpaque> {
     let (mut quoted_in_cmd, mut quote) = (false, None);
     let mut chars = text.chars().peekable();

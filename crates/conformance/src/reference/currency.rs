@@ -1,5 +1,6 @@
-//! When the newest peer takes a policy that was shown for the one that holds now. It insists on every value, in whichever
-//! direction one changed; of the entries only those that were shown must still be there, or have become lasting ones.
+//! When the newest peer takes a policy that was shown for the one that holds now. It insists on every value,
+//! in whichever direction one changed; of the entries only those that were shown must still be there, or have
+//! become lasting ones.
 
 use countersign_protocol::socket::{PolicySnapshot, SnapshotRule};
 

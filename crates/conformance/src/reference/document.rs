@@ -165,8 +165,8 @@ pub fn resolve(release: Release, text: Option<&str>, agent: Option<&str>, overri
     Resolved { agent: layers.agent(defaults), defaults, patterns: patterns.collect() }
 }
 
-/// What a forwarded grant is compared with. Which layer decides is looked up in the document as it is stored, what it says
-/// in the normal form of it.
+/// What a forwarded grant is compared with. Which layer decides is looked up in the document as it is stored,
+/// what it says in the normal form of it.
 pub fn snapshot(release: Release, document: &Map<String, Value>, agent: Option<&str>) -> PolicySnapshot {
     let normal = normalised(release, document, &mut String::new);
     let layers = Layers::of(release, document, &normal, agent.unwrap_or("default"));

@@ -1,6 +1,7 @@
-//! What the published peers say where this crate is stricter or does not take part: the newest release, and the older one
-//! whose files are still around. For comparing policies in bulk and for explaining differences. Nothing here allows anything
-//! to this program; `argv` also tells it which entries say nothing about what a shell would run.
+//! What the published peers say where this crate is stricter or does not take part: the newest release, and
+//! the older one whose files are still around. For comparing policies in bulk and for explaining differences.
+//! Nothing here allows anything to this program; `argv` also tells it which entries say nothing about what a
+//! shell would run.
 
 pub mod currency;
 pub mod document;
@@ -29,8 +30,8 @@ pub fn requires_approval(ask: Ask, security: Security, satisfied: bool, durable:
     }
 }
 
-/// Whether an answer was stored for this very text. `texts` are the legacy `commandText` members of stored answers,
-/// which this program does not honour.
+/// Whether an answer was stored for this very text. `texts` are the legacy `commandText` members of stored
+/// answers, which this program does not honour.
 pub fn is_exact_grant<'a>(rules: &[Entry], texts: impl IntoIterator<Item = &'a str>, command: &str) -> bool {
     let command = command.trim();
     !command.is_empty()

@@ -30,7 +30,8 @@ fn newest(argv: &[String], raw: Option<&str>) -> Result<Agreed, Mismatch> {
     }
 }
 
-/// The older release knows a shell only in first place and with its text in third, and then nothing but that text.
+/// The older release knows a shell only in first place and with its text in third, and then
+/// nothing but that text.
 fn older(argv: &[String], raw: Option<&str>) -> Result<Agreed, Mismatch> {
     let inline = match argv {
         [shell, flag, text, ..] if matches!(flag.as_str(), "-c" | "-lc") => {

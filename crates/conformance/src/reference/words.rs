@@ -3,8 +3,8 @@
 use countersign_commands::analysis::is_pattern;
 use countersign_commands::analysis::{Segment, Word};
 
-/// The words as the peer lists them: without the operators and the end of a test, without a pattern that something is
-/// compared with, and without names that are declared.
+/// The words as the peer lists them: without the operators and the end of a test, without a pattern that
+/// something is compared with, and without names that are declared.
 pub fn listed(segment: &Segment) -> Vec<&str> {
     let words = segment.words.as_slice();
     let first = words.first().filter(|word| !word.quoted && segment.assignments.is_empty());

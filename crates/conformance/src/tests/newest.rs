@@ -1,5 +1,5 @@
-//! Verdicts of the newest peer about cases that `tests/conformance` makes up (`tests/vectors/2026.9.6`): the reference
-//! profile is nowhere looser, and nearly always says the same.
+//! Verdicts of the newest peer about cases that `tests/conformance` makes up (`tests/vectors/2026.9.6`): the
+//! reference profile is nowhere looser, and nearly always says the same.
 
 use super::{Profile, answers, documented, fixture, without_generated};
 use serde_json::{Value, json};
@@ -84,7 +84,8 @@ fn standing(members: &[&str], theirs: &Value, ours: &Value) -> Comparison {
     Comparison::Differs
 }
 
-/// The members that count, with the words of all commands as one of them, and without what was made up on the way.
+/// The members that count, with the words of all commands as one of them, and without what was
+/// made up on the way.
 fn view(value: &Value) -> Value {
     let mut view = value.clone();
     without_generated(&mut view);

@@ -1,6 +1,6 @@
-//! Whole commands whose verdicts came from running published peers (`tests/vectors`), judged in the peers' fixture tree.
-//! Where this crate refuses what a peer accepts the reasons are counted; nowhere does it accept what the newest peer
-//! refuses.
+//! Whole commands whose verdicts came from running published peers (`tests/vectors`), judged in the peers'
+//! fixture tree. Where this crate refuses what a peer accepts the reasons are counted; nowhere does it accept
+//! what the newest peer refuses.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
