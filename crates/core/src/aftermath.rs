@@ -1,5 +1,5 @@
-//! What becomes of runs whose process is gone: their warden ends them, and the record hears of it, from the warden or, when that was
-//! killed as well, at the next start.
+//! What becomes of runs whose process is gone: their warden ends them, and the record hears of it, from the
+//! warden or, when that was killed as well, at the next start.
 
 use crate::paths::Paths;
 use anyhow::Context as _;
@@ -13,14 +13,16 @@ use std::process::ExitCode;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Has everything that this process runs end with it, by whatever signal. For programs whose `main` begins with [`beside_main`].
+/// Has everything that this process runs end with it, by whatever signal. For programs whose `main` begins
+/// with [`beside_main`].
 pub fn guard_runs(paths: &Paths) {
     if let Err(error) = warden::start(&paths.runs(), Vec::new()) {
         tracing::error!(%error, "commands may outlive this process when it is killed");
     }
 }
 
-/// The whole life of this process, when it was started as a warden, or as the first program of a box. To be called first of all.
+/// The whole life of this process, when it was started as a warden, or as the first program of a box. To be
+/// called first of all.
 pub fn beside_main() -> Option<ExitCode> {
     if let Some(ended) = sandbox::entered(std::env::args_os()) {
         return Some(ended);

@@ -1,4 +1,5 @@
-//! Who this machine is for gateways: its keys as a device, as the command line and as a node, and what it calls them.
+//! Who this machine is for gateways: its keys as a device, as the command line and as a node, and
+//! what it calls them.
 
 use crate::paths::Paths;
 use crate::private::{self, Others, Spoiled, Unusable};
@@ -29,8 +30,8 @@ pub enum NoKey {
 /// The file of a key, and why there is none.
 pub type KeyError = Unusable<NoKey>;
 
-/// The key of the command line, which is another device than the app: whoever may use the one has no rights of the other.
-/// Blocking.
+/// The key of the command line, which is another device than the app: whoever may use the one has no rights
+/// of the other. Blocking.
 pub fn command_line_identity(paths: &Paths) -> Result<Identity, KeyError> {
     device_identity(&paths.gateway_secrets().join("command-line.key"))
 }
@@ -100,7 +101,8 @@ pub fn node_id(paths: &Paths) -> Result<Option<NodeId>, KeyError> {
     Ok(Some(NodeId::from(&device_identity(&key)?.device_id())))
 }
 
-/// How app and runner call the same gateway, however its address was written: on this machine one port is one gateway.
+/// How app and runner call the same gateway, however its address was written: on this machine one
+/// port is one gateway.
 pub fn gateway_name(address: &Address) -> String {
     if address.is_loopback() { gateway_on(address.port()) } else { address.to_string() }
 }

@@ -17,8 +17,8 @@ pub const fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Any value that lists and objects nest no deeper than serde_json takes. For formats whose reader goes as deep as a text does: that
-/// ends the process when its stack is full.
+/// Any value that lists and objects nest no deeper than serde_json takes. For formats whose reader goes as
+/// deep as a text does: that ends the process when its stack is full.
 #[derive(Debug)]
 pub struct Shallow(pub Value);
 

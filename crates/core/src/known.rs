@@ -1,5 +1,5 @@
-//! What the history is told of the document and the rules, and what it was told last. That is kept, so that a change made while no
-//! app runs, or a file that goes meanwhile, is told at the next start.
+//! What the history is told of the document and the rules, and what it was told last. That is kept, so that a
+//! change made while no app runs, or a file that goes meanwhile, is told at the next start.
 
 use crate::paths::Paths;
 use crate::private::{self, Others};
@@ -48,8 +48,8 @@ impl KnownVersions {
         Self { document: paths.known_document(), rules: paths.known_rules() }
     }
 
-    /// How document and rules differ from the notes. What has no note yet gets its first one, and what cannot be used is compared
-    /// once it can. Blocking: two small files.
+    /// How document and rules differ from the notes. What has no note yet gets its first one, and what cannot
+    /// be used is compared once it can. Blocking: two small files.
     pub fn meanwhile(&self, document: &Arc<store::Current>, rules: &Arc<rules::Current>) -> Meanwhile {
         let changed_document = match read::<Map<String, Value>>(&self.document) {
             Some(note) => document_changed(note, document),
@@ -68,7 +68,8 @@ impl KnownVersions {
         Meanwhile { document: changed_document, rules: changed_rules }
     }
 
-    /// Notes that the history was told of this document. One that cannot be used leaves the note of the last that could. Blocking.
+    /// Notes that the history was told of this document. One that cannot be used leaves the note of the last
+    /// that could. Blocking.
     pub fn note_document(&self, current: &store::Current) {
         if is_usable(current) {
             let document = current.document.as_ref().map(|document| document::redacted(document).0);
@@ -83,8 +84,8 @@ impl KnownVersions {
         }
     }
 
-    /// Notes a change that was told by whoever made it without an app, if it began at what was known: else the next start tells
-    /// the whole difference. Blocking.
+    /// Notes a change that was told by whoever made it without an app, if it began at what was known: else
+    /// the next start tells the whole difference. Blocking.
     pub fn document_moved(&self, before: &store::Current, after: &store::Current) {
         let is_known = read::<Map<String, Value>>(&self.document)
             .is_some_and(|note| differs(note.document.as_ref(), before).is_none());

@@ -1,5 +1,5 @@
-//! What every program of this one starts from, with windows or without: its folders and the small files in them, its settings, and
-//! the parts that decide, run and record ([`Core`]).
+//! What every program of this one starts from, with windows or without: its folders and the small files in
+//! them, its settings, and the parts that decide, run and record ([`Core`]).
 
 mod aftermath;
 pub mod endpoint;

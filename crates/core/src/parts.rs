@@ -40,8 +40,8 @@ pub struct Core {
     pub phases: Phases,
 }
 
-/// Two groups of tasks: what decides and runs, and what it is written down by. The second is stopped when the first has
-/// ended, so that the end of every request is still recorded.
+/// Two groups of tasks: what decides and runs, and what it is written down by. The second is stopped when the
+/// first has ended, so that the end of every request is still recorded.
 #[derive(Default)]
 pub struct Phases {
     /// What decides and runs.
@@ -110,7 +110,8 @@ impl Core {
     }
 }
 
-/// Tells those who keep to the person's limits of each change until `stop`. What runs takes its own from the settings.
+/// Tells those who keep to the person's limits of each change until `stop`. What runs takes its own
+/// from the settings.
 async fn follow_limits(
     mut settings: watch::Receiver<Settings>,
     approvals: Approvals,
@@ -149,5 +150,6 @@ impl Phase {
     }
 }
 
-/// How long each phase of stopping may take: a command gets TERM, then KILL, and its end is recorded within it.
+/// How long each phase of stopping may take: a command gets TERM, then KILL, and its end is
+/// recorded within it.
 const STOP_WAIT: Duration = Duration::from_secs(5);

@@ -93,8 +93,9 @@ impl Paths {
         self.state.join("history")
     }
 
-    /// The same, with the note about its ends that is kept apart from it, among our settings. It has a folder of its own, since it
-    /// is written with every line, and whoever watches the settings should not hear of that.
+    /// The same, with the note about its ends that is kept apart from it, among our settings. It has a folder
+    /// of its own, since it is written with every line, and whoever watches the settings should
+    /// not hear of that.
     pub fn history_places(&self) -> Places {
         Places { lines: self.history(), head: self.config.join("record/history.head") }
     }

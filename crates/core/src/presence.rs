@@ -1,5 +1,5 @@
-//! Whether the app runs. A fallback holds only where it certainly does not: an app that is slow, stopped, out of files or hard to
-//! reach is still the one that asks.
+//! Whether the app runs. A fallback holds only where it certainly does not: an app that is slow, stopped, out
+//! of files or hard to reach is still the one that asks.
 
 use crate::paths::Paths;
 use countersign_node::socket::client::{self, ClientError};
@@ -7,7 +7,8 @@ use countersign_node::socket::lock::Holder;
 use std::path::Path;
 use std::time::Duration;
 
-/// What the locks of the app's sockets say. They go with its process, however that ends, and with nothing else.
+/// What the locks of the app's sockets say. They go with its process, however that ends, and
+/// with nothing else.
 #[derive(Debug)]
 pub enum Presence {
     /// Nobody holds them.
@@ -50,8 +51,8 @@ fn process(pid: Option<i32>) -> String {
 }
 
 impl Presence {
-    /// Of the app in whose state directory this process works. Its control socket makes it single there; whoever serves the
-    /// approval socket that the document names is asked for approvals just as well.
+    /// Of the app in whose state directory this process works. Its control socket makes it single there;
+    /// whoever serves the approval socket that the document names is asked for approvals just as well.
     pub fn of(paths: &Paths, approval_socket: Option<&Path>) -> Self {
         let control = paths.control_socket();
         match approval_socket {
@@ -95,8 +96,9 @@ impl Unreached {
     }
 }
 
-/// What comes of `asked`, unless the app behind `socket` stops taking callers. It is left alone for `patience`; after that it has to
-/// show now and then that it lives, for nobody can tell a stopped one from one that has a long command run.
+/// What comes of `asked`, unless the app behind `socket` stops taking callers. It is left alone for
+/// `patience`; after that it has to show now and then that it lives, for nobody can tell a stopped one from
+/// one that has a long command run.
 pub async fn unless_silent<T>(
     socket: &Path,
     patience: Duration,

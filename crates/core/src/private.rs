@@ -22,8 +22,8 @@ impl<W> Unusable<W> {
     }
 }
 
-/// Replaces a file, mode 0600, in a folder that is made with mode 0700 when it is not there. After a crash the old or the
-/// new bytes are there, whole. Blocking.
+/// Replaces a file, mode 0600, in a folder that is made with mode 0700 when it is not there. After a crash
+/// the old or the new bytes are there, whole. Blocking.
 pub fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;

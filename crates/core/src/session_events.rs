@@ -1,5 +1,6 @@
-//! What sessions are told of runs that nobody waits for any more: a node's, and commands that went on in the background. Kept in
-//! memory for the agent's next turn (docs/protocol/nodes.md, "Texts for sessions"); it decides nothing.
+//! What sessions are told of runs that nobody waits for any more: a node's, and commands that went on in the
+//! background. Kept in memory for the agent's next turn (docs/protocol/nodes.md, "Texts for sessions"); it
+//! decides nothing.
 
 use countersign_protocol::ids::SessionKey;
 use countersign_protocol::session_events::SessionEvent;
@@ -41,8 +42,8 @@ impl Default for SessionEvents {
 }
 
 impl SessionEvents {
-    /// Keeps what a session is to be told. Of more than 20 of a session the oldest go, of more than 256 sessions the one that was
-    /// told first.
+    /// Keeps what a session is to be told. Of more than 20 of a session the oldest go, of more than 256
+    /// sessions the one that was told first.
     pub fn put(&self, session: &SessionKey, run_id: &str, text: String, at_ms: i64) {
         let mut state = self.state();
         state.last_number += 1;

@@ -1,5 +1,5 @@
-//! The person's settings: one small JSON file, replaced atomically. While it cannot be read the strictest of everything holds, and it
-//! is not written over.
+//! The person's settings: one small JSON file, replaced atomically. While it cannot be read the strictest of
+//! everything holds, and it is not written over.
 
 use crate::private::{self, Others, Spoiled};
 use countersign_protocol::settings::{ForwardedGrants, Limit, MAX_ARM_DELAY_MS, MIN_ARM_DELAY_MS, Settings};
@@ -22,8 +22,8 @@ pub struct SettingsFile {
     writing: Mutex<Readable>,
 }
 
-/// Whether and where the app serves its own gateway. Set on a page of its own, so that a window with older settings never
-/// moves it.
+/// Whether and where the app serves its own gateway. Set on a page of its own, so that a window with older
+/// settings never moves it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GatewaySettings {
@@ -39,8 +39,8 @@ impl Default for GatewaySettings {
     }
 }
 
-/// Whether companion clients may answer. Set on a page of its own too, and off until somebody wants it: whoever has the
-/// channel's token answers for a person.
+/// Whether companion clients may answer. Set on a page of its own too, and off until somebody wants it:
+/// whoever has the channel's token answers for a person.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PetSettings {
@@ -131,8 +131,8 @@ impl SettingsError {
 }
 
 impl SettingsFile {
-    /// Reads the file. A missing one means the defaults; for one that cannot be read or is not understood [`Stored::strict`] holds, until
-    /// it can.
+    /// Reads the file. A missing one means the defaults; for one that cannot be read or is not understood
+    /// [`Stored::strict`] holds, until it can.
     pub fn open(path: PathBuf) -> Self {
         let (stored, readable) = match read(&path) {
             Ok(stored) => (stored, Readable::Yes),
@@ -150,8 +150,9 @@ impl SettingsFile {
         }
     }
 
-    /// Looks at a file that cannot be read every [`LOOK_AGAIN`], until it can or `stop`: who mends it needs not know that the app has
-    /// to begin anew. Nothing else of the file is followed, for the app alone writes it.
+    /// Looks at a file that cannot be read every [`LOOK_AGAIN`], until it can or `stop`: who mends it needs
+    /// not know that the app has to begin anew. Nothing else of the file is followed, for the app
+    /// alone writes it.
     pub(crate) async fn until_readable(self: Arc<Self>, stop: CancellationToken) {
         while !self.look_again() {
             tokio::select! {
@@ -161,8 +162,8 @@ impl SettingsFile {
         }
     }
 
-    /// Takes what the file says if it could not be read before; whether it can now. One that is gone says nothing: it may be about to be
-    /// put in place, and the defaults trust more than the strictest.
+    /// Takes what the file says if it could not be read before; whether it can now. One that is gone says
+    /// nothing: it may be about to be put in place, and the defaults trust more than the strictest.
     fn look_again(&self) -> bool {
         let mut readable = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if *readable == Readable::No
@@ -226,7 +227,8 @@ impl SettingsFile {
         self.change(|stored| stored.pet = pet)
     }
 
-    /// Changes a part. A file that could not be read is looked at again first: once it was mended or moved away, what it says counts.
+    /// Changes a part. A file that could not be read is looked at again first: once it was mended or moved
+    /// away, what it says counts.
     fn change(&self, change: impl FnOnce(&mut Stored)) -> Result<(), SettingsError> {
         let mut readable = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut stored = match *readable {
@@ -246,7 +248,8 @@ impl SettingsFile {
 }
 
 impl Stored {
-    /// What holds while nobody knows what the person set: no trust in others' word, and nothing that others could reach.
+    /// What holds while nobody knows what the person set: no trust in others' word, and nothing that
+    /// others could reach.
     fn strict() -> Self {
         let settings = Settings { forwarded_grants: ForwardedGrants::Never, ..Settings::default() };
         let gateway = GatewaySettings { enabled: false, ..GatewaySettings::default() };

@@ -1,8 +1,9 @@
-//! What `tools.json` says of commands that run without an entry, and of what needs a person in spite of one: `tools.exec.safeBins`,
-//! `safeBinTrustedDirs`, `safeBinProfiles`, `strictInlineEval` in the peers' own keys, and `extensions` of ours (docs/policy.md).
+//! What `tools.json` says of commands that run without an entry, and of what needs a person in spite of one:
+//! `tools.exec.safeBins`, `safeBinTrustedDirs`, `safeBinProfiles`, `strictInlineEval` in the peers' own keys,
+//! and `extensions` of ours (docs/policy.md).
 //!
-//! Whatever is not understood trusts nothing. A name, a folder or a profile that would let something dangerous run counts for
-//! nothing, and is told.
+//! Whatever is not understood trusts nothing. A name, a folder or a profile that would let something
+//! dangerous run counts for nothing, and is told.
 
 use crate::json::kind;
 use crate::private::{self, Others};
@@ -21,7 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use zeroize::Zeroizing;
 
-/// `tools.json` as far as it is about trust. It is read for each command, so that another program's change counts at once.
+/// `tools.json` as far as it is about trust. It is read for each command, so that another program's
+/// change counts at once.
 #[derive(Clone, Debug)]
 pub struct TrustFile {
     inner: Arc<Inner>,
@@ -283,7 +285,8 @@ fn changes_something(name: &str) -> bool {
     CHANGING.contains(&name.as_str()) || carries_code([name.as_str()])
 }
 
-/// Who could put a program there, besides the system: anybody who may write the folder or one that it lies in.
+/// Who could put a program there, besides the system: anybody who may write the folder or one
+/// that it lies in.
 fn open_to_others(folder: &Path) -> Option<String> {
     if !folder.is_absolute() {
         return Some("expected an absolute path".to_owned());
