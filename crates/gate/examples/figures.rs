@@ -1,5 +1,6 @@
-//! Prints what the way through relay and gate costs beside a direct connection: `cargo run --release -p countersign-gate
-//! --example figures`. Everything is on loopback of this machine, so relay and gate share its processors with both ends.
+//! Prints what the way through relay and gate costs beside a direct connection:
+//! `cargo run --release -p countersign-gate --example figures`. Everything is on loopback of this machine, so
+//! relay and gate share its processors with both ends.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -48,7 +49,8 @@ fn main() {
     }
 }
 
-/// The gate and the server, and one more process each for what is in a box and for the client, as they are in life.
+/// The gate and the server, and one more process each for what is in a box and for the client, as
+/// they are in life.
 fn serve_all() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("gate.sock");

@@ -36,8 +36,8 @@ pub enum NotConnected {
     NoTunnel,
 }
 
-/// Connects to `destination` through the relay at `proxy` and copies until the other end closes; the end of `input` is passed
-/// on. Waits as long as the gate holds the connection. Dropping it closes the tunnel.
+/// Connects to `destination` through the relay at `proxy` and copies until the other end closes; the end of
+/// `input` is passed on. Waits as long as the gate holds the connection. Dropping it closes the tunnel.
 pub async fn connect(
     proxy: SocketAddr,
     destination: &Destination,

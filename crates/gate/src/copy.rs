@@ -1,5 +1,6 @@
-//! Bytes from one socket to another, through memory of this process. Moving the kernel's own pages between sockets (splice(2)) takes
-//! less work a byte and is slower all the same: it comes in small pieces, for each of which both ends are woken.
+//! Bytes from one socket to another, through memory of this process. Moving the kernel's own pages between
+//! sockets (splice(2)) takes less work a byte and is slower all the same: it comes in small pieces, for each
+//! of which both ends are woken.
 
 use crate::wire::{CHUNK, Wire, send, take};
 use std::io;
@@ -8,11 +9,12 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::time::timeout;
 
-/// Bytes that are taken at once of what flows fast. With a quarter of it a tenth less is carried, with twice as much nothing more.
+/// Bytes that are taken at once of what flows fast. With a quarter of it a tenth less is carried, with twice
+/// as much nothing more.
 const MUCH: usize = 4 * 1024 * 1024;
 
-/// Buffers of that size in this process, for all its gates. More than a few are needed only where more flows at once than a machine has
-/// processors. The others take [`CHUNK`] at once.
+/// Buffers of that size in this process, for all its gates. More than a few are needed only where more flows
+/// at once than a machine has processors. The others take [`CHUNK`] at once.
 const LARGE: usize = 8;
 
 /// How long a large buffer is held while nothing comes: making one takes as long as filling it.
@@ -44,8 +46,8 @@ pub(crate) trait Counts: Sync {
     fn before(&self, bytes: usize) -> impl Future<Output = io::Result<()>> + Send;
 }
 
-/// Carries everything from one socket to another until `from` ends. `counts` is asked before anything is sent. Holds no memory while
-/// nothing comes.
+/// Carries everything from one socket to another until `from` ends. `counts` is asked before anything is
+/// sent. Holds no memory while nothing comes.
 pub(crate) async fn copy(from: &impl Wire, to: &impl Wire, counts: &impl Counts) -> io::Result<()> {
     loop {
         from.ready(Interest::READABLE).await?;

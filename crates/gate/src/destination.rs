@@ -1,4 +1,5 @@
-//! Where a connection wants to go, in one spelling: what is compared, shown and connected to is the same text.
+//! Where a connection wants to go, in one spelling: what is compared, shown and connected to
+//! is the same text.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -83,7 +84,8 @@ impl From<IpAddr> for Host {
 impl FromStr for Host {
     type Err = NotADestination;
 
-    /// Reads a host as browsers do: `0x7f.1` and `2130706433` are addresses, letters beyond ASCII are their `xn--` form.
+    /// Reads a host as browsers do: `0x7f.1` and `2130706433` are addresses, letters beyond ASCII are
+    /// their `xn--` form.
     fn from_str(text: &str) -> Result<Self, NotADestination> {
         if let Ok(address) = text.parse::<Ipv6Addr>() {
             return Ok(IpAddr::V6(address).into());

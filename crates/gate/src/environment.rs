@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 pub struct WayOut {
     /// Where the relay listens, on loopback of the box.
     pub proxy: SocketAddr,
-    /// The command, with its arguments, that `ssh` starts to be connected: host and port are appended. It calls
-    /// [`connect`](crate::connect()).
+    /// The command, with its arguments, that `ssh` starts to be connected: host and port are appended. It
+    /// calls [`connect`](crate::connect()).
     pub connect: Vec<String>,
     /// Where public keys of hosts are for `ssh`, which finds no folder of its own.
     pub known_hosts: String,
@@ -17,8 +17,8 @@ pub struct WayOut {
 
 /// Variables for a boxed run. They replace what the run inherited under these names.
 ///
-/// Go, Rust's and Python's clients, curl, wget, git over HTTPS, apt, RubyGems, Composer, Hex, Deno, Bun and .NET obey the common
-/// ones; the others are for programs that have names of their own for the same.
+/// Go, Rust's and Python's clients, curl, wget, git over HTTPS, apt, RubyGems, Composer, Hex, Deno, Bun and
+/// .NET obey the common ones; the others are for programs that have names of their own for the same.
 pub fn environment(way: &WayOut) -> BTreeMap<String, String> {
     let http = format!("http://{}", way.proxy);
     let mut variables = BTreeMap::new();
@@ -29,8 +29,8 @@ pub fn environment(way: &WayOut) -> BTreeMap<String, String> {
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
         set(name, &http);
     }
-    // For what is neither. Not SOCKS, though it is spoken here: Python's httpx and requests fail at every start where this names a
-    // scheme that they have no extra package for.
+    // For what is neither. Not SOCKS, though it is spoken here: Python's httpx and requests fail at every
+    // start where this names a scheme that they have no extra package for.
     for name in ["ALL_PROXY", "all_proxy"] {
         set(name, &http);
     }
@@ -73,8 +73,9 @@ pub fn environment(way: &WayOut) -> BTreeMap<String, String> {
     set("ftp_proxy", &http);
     // rsync over its own protocol reads HOST:PORT.
     set("RSYNC_PROXY", &way.proxy.to_string());
-    // Clients of registries take a refusal for a fault that passes, and try again: pip for 8 s, uv for 7, Cargo for 10, pnpm for 70. A
-    // second try at once is left to them for faults that do pass. pnpm reads one spelling or, from 11 on, the other.
+    // Clients of registries take a refusal for a fault that passes, and try again: pip for 8 s, uv for 7,
+    // Cargo for 10, pnpm for 70. A second try at once is left to them for faults that do pass. pnpm reads one
+    // spelling or, from 11 on, the other.
     for name in ["PIP_RETRIES", "UV_HTTP_RETRIES", "CARGO_NET_RETRY"] {
         set(name, "1");
     }
@@ -85,7 +86,8 @@ pub fn environment(way: &WayOut) -> BTreeMap<String, String> {
     variables
 }
 
-/// What stands after `ProxyCommand=`. `ssh` gives it to a shell, after it has put host and port in and `exec` before it.
+/// What stands after `ProxyCommand=`. `ssh` gives it to a shell, after it has put host and port in and
+/// `exec` before it.
 fn proxy_command(connect: &[String]) -> String {
     // A percent sign is one for ssh when it is doubled.
     let words: Vec<String> = connect.iter().map(|word| quoted(&word.replace('%', "%%"))).collect();

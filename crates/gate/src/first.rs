@@ -1,8 +1,9 @@
 //! The first bytes of a tunnel: they must not name another host than the one that was judged.
 //!
-//! A ClientHello names one in its SNI, a plain HTTP request in its `Host` and its target. An address that was asked for
-//! agrees with no name: the name would say what is really reached. With encrypted ClientHello the outer name is looked at, so
-//! it works only where both are the same. What is neither TLS nor HTTP says nothing that could be looked at and passes.
+//! A ClientHello names one in its SNI, a plain HTTP request in its `Host` and its target. An address that was
+//! asked for agrees with no name: the name would say what is really reached. With encrypted ClientHello the
+//! outer name is looked at, so it works only where both are the same. What is neither TLS nor HTTP says
+//! nothing that could be looked at and passes.
 
 use crate::destination::{Destination, Host};
 use crate::place::Place;
@@ -88,7 +89,8 @@ fn http(bytes: &[u8], asked: &Destination) -> First {
         Ok(httparse::Status::Partial) => return First::More,
         Ok(httparse::Status::Complete(_)) => {}
         Err(httparse::Error::TooManyHeaders) => return First::Refuse(Refusal::Unreadable),
-        // Servers read more as a request than the standard does. Redis has a GET too, and no version behind it.
+        // Servers read more as a request than the standard does. Redis has a GET too, and no
+        // version behind it.
         Err(_) => {
             let line = bytes[start..].split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
             return match line {
@@ -125,7 +127,8 @@ fn is_authority(text: &str, asked: &Destination) -> bool {
     Destination::parse(text, Some(asked.port)).is_ok_and(|named| named == *asked)
 }
 
-/// Whether bytes are the beginning of a request, as far as they go. A message of one byte of another protocol is not held.
+/// Whether bytes are the beginning of a request, as far as they go. A message of one byte of another
+/// protocol is not held.
 fn begins_with_method(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| match bytes.strip_prefix(method.as_bytes()) {
         Some(rest) => rest.first().is_none_or(u8::is_ascii_whitespace),

@@ -27,7 +27,8 @@ pub fn destination(text: &str) {
     }
 }
 
-/// The first bytes of a tunnel are waited for only so long, and a refusal of the beginning is one of the whole.
+/// The first bytes of a tunnel are waited for only so long, and a refusal of the beginning is
+/// one of the whole.
 pub fn first_bytes(bytes: &[u8]) {
     let Ok(asked) = Destination::parse("static.crates.io:443", None) else { return };
     if bytes.is_empty() {

@@ -25,9 +25,9 @@ use tokio_util::task::TaskTracker;
 pub struct Gate;
 
 impl Gate {
-    /// Serves until `ends` is cancelled, and returns when every connection is closed. Each connection asks `crossings`. Dropping
-    /// it stops listening and closes the connections; cancelling and waiting is the orderly way. Fails only when it cannot
-    /// listen at all.
+    /// Serves until `ends` is cancelled, and returns when every connection is closed. Each connection asks
+    /// `crossings`. Dropping it stops listening and closes the connections; cancelling and waiting is the
+    /// orderly way. Fails only when it cannot listen at all.
     pub async fn serve(
         listener: UnixListener,
         crossings: Arc<dyn Crossings>,

@@ -62,7 +62,8 @@ impl Pattern {
 /// Port of HTTPS.
 const HTTPS: u16 = 443;
 
-/// Reads the list. A test holds every line of it against what is read: a line that does not fit is passed over.
+/// Reads the list. A test holds every line of it against what is read: a line that does not
+/// fit is passed over.
 fn parse(text: &'static str) -> impl Iterator<Item = Group> {
     text.split("\n[").skip(1).filter_map(|section| {
         let mut lines = section.lines().map(str::trim);

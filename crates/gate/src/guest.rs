@@ -18,8 +18,8 @@ pub(crate) trait Guest: Wire + AsyncRead + AsyncWrite + Unpin + Sized + 'static 
     /// The same once more, with events of its own.
     fn again(&self) -> io::Result<Self>;
 
-    /// Waits until the client reads no more, without reading. One that has only said all still waits for its answer. `line` is to
-    /// whoever sees the client's end.
+    /// Waits until the client reads no more, without reading. One that has only said all still waits for its
+    /// answer. `line` is to whoever sees the client's end.
     fn is_deaf(&self, line: Option<&Line>) -> impl Future<Output = ()> + Send;
 }
 

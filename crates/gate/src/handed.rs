@@ -1,8 +1,10 @@
-//! How sockets of a box come to the gate: one byte on the gate's socket, and a descriptor with it (`SCM_RIGHTS`).
+//! How sockets of a box come to the gate: one byte on the gate's socket, and a descriptor with
+//! it (`SCM_RIGHTS`).
 //!
-//! The gate reads and writes what it accepts there by itself, so a byte passes one process less. What accepts is handed over rather
-//! than what was accepted: whoever has a duplicate of a socket can have it block (the flags of an open file are shared), linger or
-//! break. The relay keeps none of what it hands over, and nobody in the box can look into it, so nobody there ever has a duplicate.
+//! The gate reads and writes what it accepts there by itself, so a byte passes one process less. What accepts
+//! is handed over rather than what was accepted: whoever has a duplicate of a socket can have it block (the
+//! flags of an open file are shared), linger or break. The relay keeps none of what it hands over, and nobody
+//! in the box can look into it, so nobody there ever has a duplicate.
 
 use crate::wire::Wire as _;
 use rustix::net::sockopt::{socket_acceptconn, socket_domain, socket_protocol, socket_type};

@@ -1,5 +1,5 @@
-//! HTTP of the box: `CONNECT` makes a tunnel, a request in absolute form is passed on. Every request is judged on its
-//! own, on a connection that is kept open too.
+//! HTTP of the box: `CONNECT` makes a tunnel, a request in absolute form is passed on. Every request is
+//! judged on its own, on a connection that is kept open too.
 
 use crate::destination::{Destination, NotADestination};
 use crate::guest::Guest;
@@ -220,7 +220,8 @@ fn outward(
     Ok(Request::from_parts(parts, body))
 }
 
-/// A body that waits where the limit on what is sent is reached. Its length is what `Content-Length` says, if that is there.
+/// A body that waits where the limit on what is sent is reached. Its length is what `Content-Length` says,
+/// if that is there.
 fn metered(body: Incoming, meter: Arc<Meter>) -> Content {
     let frames = futures_util::stream::try_unfold((body, meter), async |(mut body, meter)| {
         let Some(frame) = body.frame().await else { return Ok::<_, Failure>(None) };

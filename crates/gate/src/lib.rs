@@ -1,23 +1,27 @@
 //! The gate: the one way from a box to the network.
 //!
-//! A boxed run has a network of its own with loopback only. [`relay()`] is called there and hands what listens to the [`Gate`] in the
-//! app, which accepts what connects, reads what the connection wants (HTTP `CONNECT`, requests in absolute form, SOCKS 5), asks its
-//! [`Crossings`], and only then resolves a name, connects and copies. Its Unix socket takes the same without names of programs.
-//! [`environment()`] makes programs find it, and [`connect()`] is what `ssh` uses as its `ProxyCommand`.
+//! A boxed run has a network of its own with loopback only. [`relay()`] is called there and hands what
+//! listens to the [`Gate`] in the app, which accepts what connects, reads what the connection wants (HTTP
+//! `CONNECT`, requests in absolute form, SOCKS 5), asks its [`Crossings`], and only then resolves a name,
+//! connects and copies. Its Unix socket takes the same without names of programs. [`environment()`] makes
+//! programs find it, and [`connect()`] is what `ssh` uses as its `ProxyCommand`.
 //!
 //! # Theory of operation
-//! 1. A [`Wish`] names a [`Destination`] as it was asked for. Its [`Place`] is what the text alone tells: a name is not
-//!    looked up before somebody agreed, since a look-up of `SECRET.example.com` already carries the secret out.
-//! 2. After [`Ruling::Open`] the name is resolved, once. If an address is in a worse place than the name promised, the same
-//!    wish is put again with [`Because::Resolved`] and the addresses. The connection is then made to exactly these addresses.
-//! 3. TLS is not opened. The first bytes of a tunnel must not name another host than the one that was asked for: the SNI of a
-//!    ClientHello, the `Host` of a plain request. What a client names inside TLS stays unseen, and so does
-//!    every request after the first in a plain tunnel: both still reach only the addresses that were judged.
+//! 1. A [`Wish`] names a [`Destination`] as it was asked for. Its [`Place`] is what the text alone tells: a
+//!    name is not looked up before somebody agreed, since a look-up of `SECRET.example.com` already
+//!    carries the secret out.
+//! 2. After [`Ruling::Open`] the name is resolved, once. If an address is in a worse place than the name
+//!    promised, the same wish is put again with [`Because::Resolved`] and the addresses. The connection is
+//!    then made to exactly these addresses.
+//! 3. TLS is not opened. The first bytes of a tunnel must not name another host than the one that was asked
+//!    for: the SNI of a ClientHello, the `Host` of a plain request. What a client names inside TLS stays
+//!    unseen, and so does every request after the first in a plain tunnel: both still reach only the
+//!    addresses that were judged.
 //! 4. What goes up is counted per destination. What would exceed [`Limits::upload`] is held, not sent, until
 //!    [`Because::Upload`] was answered.
 //!
-//! The loopback of a box is its own. What neighbours serve on theirs ([`Neighbourhood`]) is reached there all the same, and so are
-//! services of this machine that are named, as wishes: [`Loopback`].
+//! The loopback of a box is its own. What neighbours serve on theirs ([`Neighbourhood`]) is reached there all
+//! the same, and so are services of this machine that are named, as wishes: [`Loopback`].
 //!
 //! Nothing here knows approvals or rules, and nothing is remembered beyond one gate.
 //!

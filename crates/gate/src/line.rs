@@ -1,5 +1,5 @@
-//! What the gate asks the relay, whose processes, sockets and loopback only the relay sees: a length and JSON each way, one question
-//! after the other. Where a socket is asked for, it follows the answer.
+//! What the gate asks the relay, whose processes, sockets and loopback only the relay sees: a length and JSON
+//! each way, one question after the other. Where a socket is asked for, it follows the answer.
 //!
 //! Whatever is in the box may have a hand in the answers. They are shown to a person, and prove nothing.
 
@@ -63,7 +63,8 @@ impl Answer {
     }
 }
 
-/// How long an answer may take. The box can be so busy that its first program hardly runs, and a name is not worth waiting for.
+/// How long an answer may take. The box can be so busy that its first program hardly runs, and a name is not
+/// worth waiting for.
 const ANSWERED: Duration = Duration::from_secs(2);
 
 /// Questions that wait. Those beyond wait to be asked.
@@ -105,7 +106,8 @@ impl Line {
         handed::port(self.ask(Question::Listen(at)).await?.socket?).ok()
     }
 
-    /// A connection to what listens in the box at an address of loopback. Nothing where it is not made within two seconds.
+    /// A connection to what listens in the box at an address of loopback. Nothing where it is not made
+    /// within two seconds.
     pub(crate) async fn connect(&self, at: SocketAddr) -> Option<TcpStream> {
         let stream = handed::connection(self.ask(Question::Connect(at)).await?.socket?).ok()?;
         timeout(ANSWERED, stream.writable()).await.ok()?.ok()?;
@@ -119,8 +121,8 @@ impl Line {
     }
 }
 
-/// The program that wants something. It is looked for when somebody wants to know, while it still waits: that takes longer than all
-/// else about a connection.
+/// The program that wants something. It is looked for when somebody wants to know, while it still waits: that
+/// takes longer than all else about a connection.
 #[derive(Clone, Default)]
 pub struct Caller(Option<(Line, Ends)>);
 
@@ -130,8 +132,8 @@ impl Caller {
         Self(line.map(|line| (line.clone(), ends)))
     }
 
-    /// Which program it is, as the box says it, so it proves nothing. Nothing where the box does not say it within two seconds, or said
-    /// something else before. Dropping the future leaves nothing behind.
+    /// Which program it is, as the box says it, so it proves nothing. Nothing where the box does not say it
+    /// within two seconds, or said something else before. Dropping the future leaves nothing behind.
     pub async fn named(&self) -> Option<Client> {
         let (line, ends) = self.0.as_ref()?;
         line.who(*ends).await

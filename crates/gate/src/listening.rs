@@ -1,5 +1,6 @@
-//! What listens on loopback: the kernel is asked (sock_diag(7)), which has listening sockets in a table of their own; its texts
-//! (proc(5), `/proc/net/tcp`) are read where that is not allowed, and take it a walk through all the machine's connections.
+//! What listens on loopback: the kernel is asked (sock_diag(7)), which has listening sockets in a table of
+//! their own; its texts (proc(5), `/proc/net/tcp`) are read where that is not allowed, and take it a walk
+//! through all the machine's connections.
 
 use crate::diag::{Asked, Which};
 use rustix::net::AddressFamily;
@@ -8,8 +9,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Where programs of this network name space take connections of TCP that come by loopback, at most 64. What listens everywhere
-/// listens there too. Blocking, a few system calls; empty where the kernel may not be asked.
+/// Where programs of this network name space take connections of TCP that come by loopback, at most 64. What
+/// listens everywhere listens there too. Blocking, a few system calls; empty where the kernel
+/// may not be asked.
 pub fn listening() -> BTreeSet<SocketAddr> {
     let of = |family, path| asked(family).unwrap_or_else(|| read(path));
     let all = [of(AddressFamily::INET, "/proc/net/tcp"), of(AddressFamily::INET6, "/proc/net/tcp6")];

@@ -48,20 +48,21 @@ pub(crate) struct Neighbours {
 }
 
 impl Loopback {
-    /// Has the box be one of `neighbourhood` from when its command begins until its gate ends, and reach `services` of this machine,
-    /// which are addresses of loopback. A box that is in one already stays in that.
+    /// Has the box be one of `neighbourhood` from when its command begins until its gate ends, and reach
+    /// `services` of this machine, which are addresses of loopback. A box that is in one
+    /// already stays in that.
     pub fn join(&self, neighbourhood: &Neighbourhood, services: Vec<SocketAddr>) {
         let _ = self.0.joined.set(Joined { neighbourhood: neighbourhood.clone(), services });
     }
 
-    /// Where programs of the box listen, as the box says it, looked at while its command runs in a neighbourhood, every 1.6 seconds at
-    /// least.
+    /// Where programs of the box listen, as the box says it, looked at while its command runs in a
+    /// neighbourhood, every 1.6 seconds at least.
     pub fn servers(&self) -> watch::Receiver<BTreeSet<SocketAddr>> {
         self.0.servers.subscribe()
     }
 
-    /// Connects to what listens in the box. Fails where nothing does, or the box does not answer within two seconds. Dropping the
-    /// future makes no connection.
+    /// Connects to what listens in the box. Fails where nothing does, or the box does not answer within two
+    /// seconds. Dropping the future makes no connection.
     pub async fn connect(&self, at: SocketAddr) -> io::Result<TcpStream> {
         self.0.connect(at).await
     }
@@ -94,7 +95,8 @@ impl Inner {
         Ok(stream)
     }
 
-    /// Looks where its programs listen, unless somebody did a moment ago. Whether that is another place than before.
+    /// Looks where its programs listen, unless somebody did a moment ago. Whether that is another
+    /// place than before.
     pub(crate) async fn look(&self) -> bool {
         let (Some(line), Some(joined)) = (self.line.get(), self.joined.get()) else { return false };
         let mut asked = self.asked.lock().await;

@@ -34,8 +34,8 @@ impl Meter {
         })
     }
 
-    /// To be called before `bytes` are sent: they may be only when this returns. Waits while somebody is asked; dropping it
-    /// withdraws the question. A refusal is told to whoever is asked.
+    /// To be called before `bytes` are sent: they may be only when this returns. Waits while somebody is
+    /// asked; dropping it withdraws the question. A refusal is told to whoever is asked.
     pub(crate) async fn up(&self, bytes: usize) -> Result<(), Refusal> {
         let bytes = bytes as u64;
         let sent = self.spent.sent.fetch_add(bytes, Relaxed) + bytes;

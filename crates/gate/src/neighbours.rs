@@ -1,12 +1,13 @@
-//! What is reached on the loopback of a box beside its own servers: those of other boxes in its neighbourhood, and services of this
-//! machine.
+//! What is reached on the loopback of a box beside its own servers: those of other boxes in its
+//! neighbourhood, and services of this machine.
 //!
-//! A box has a loopback of its own, so a server that one command started would be nowhere for the next. The relay listens where
-//! neighbours do, and the gate takes what connects there and has the neighbour's relay connect inside. Neighbours reach each other
-//! unasked, since they share all that they write anyway; a service of this machine is a [`Wish`] like any other.
+//! A box has a loopback of its own, so a server that one command started would be nowhere for the next. The
+//! relay listens where neighbours do, and the gate takes what connects there and has the neighbour's relay
+//! connect inside. Neighbours reach each other unasked, since they share all that they write anyway; a
+//! service of this machine is a [`Wish`] like any other.
 //!
-//! Where a program of the box listens itself nothing is taken from it. What the relay listens on is taken: a program that wants the
-//! same port hears that, as it would outside of boxes.
+//! Where a program of the box listens itself nothing is taken from it. What the relay listens on is taken: a
+//! program that wants the same port hears that, as it would outside of boxes.
 
 use crate::copy::{Counts, copy};
 use crate::destination::{Destination, Host};
@@ -44,8 +45,8 @@ impl<'a> Member<'a> {
         Self(own, joined)
     }
 
-    /// Looks what those serve that run for a while: nothing listens a moment after it began. What does not answer soon is as it was
-    /// seen last.
+    /// Looks what those serve that run for a while: nothing listens a moment after it began. What does not
+    /// answer soon is as it was seen last.
     async fn ask_others(&self) {
         let is_old = |other: &Arc<Inner>| other.since.get().is_some_and(|since| since.elapsed() >= YOUNG);
         let others = self.1.neighbourhood.0.others(self.0);
@@ -74,8 +75,8 @@ impl Drop for Member<'_> {
     }
 }
 
-/// Sees to the loopback of a box from when its command is about to begin, which `settling` tells. `port` is where the box has its
-/// proxy. Ends by being dropped.
+/// Sees to the loopback of a box from when its command is about to begin, which `settling` tells. `port` is
+/// where the box has its proxy. Ends by being dropped.
 pub(crate) async fn attend(
     served: &Served,
     line: Line,
@@ -202,7 +203,8 @@ impl Counts for Uncounted {
     }
 }
 
-/// Has a connection to a service of this machine judged, and made. Nothing where nobody waits for it any more.
+/// Has a connection to a service of this machine judged, and made. Nothing where nobody waits
+/// for it any more.
 async fn ask(
     stream: &TcpStream,
     client: SocketAddr,
@@ -237,7 +239,8 @@ const LOCALHOST: &str = "localhost";
 /// The longest pause between two looks where programs of a box listen, when nothing changes there.
 const LOOKED: Duration = Duration::from_millis(1_600);
 
-/// The longest wait of a command for what its neighbours serve now: one answers within a millisecond where the machine is not busy.
+/// The longest wait of a command for what its neighbours serve now: one answers within a millisecond where
+/// the machine is not busy.
 const AWAITED: Duration = Duration::from_millis(20);
 
 /// How long a command runs before it is asked at all, and the pause after something changed.

@@ -1,16 +1,18 @@
-//! What an address is part of, whichever way it is written: the internet, this machine, the network around it.
+//! What an address is part of, whichever way it is written: the internet, this machine, the
+//! network around it.
 
 use crate::destination::Host;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// Where an address lies, from what is least to what is most worth a look. What IPv6 wraps IPv4 in (mapped, compatible, 6to4,
-/// NAT64, Teredo, ISATAP) is taken off first.
+/// Where an address lies, from what is least to what is most worth a look. What IPv6 wraps IPv4 in (mapped,
+/// compatible, 6to4, NAT64, Teredo, ISATAP) is taken off first.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Place {
     /// Anywhere else.
     Internet,
-    /// A private network (RFC 1918, RFC 4193, RFC 6598), addresses for books and measurements, or a name of one.
+    /// A private network (RFC 1918, RFC 4193, RFC 6598), addresses for books and measurements,
+    /// or a name of one.
     Private,
     /// The own link (RFC 3927, RFC 4291).
     LinkLocal,
@@ -23,7 +25,8 @@ pub enum Place {
 }
 
 impl Place {
-    /// What the text of a host alone says. A name that nothing is known of is on the internet until it is resolved.
+    /// What the text of a host alone says. A name that nothing is known of is on the internet
+    /// until it is resolved.
     pub fn promised_by(host: &Host) -> Self {
         match host {
             Host::Address(address) => Self::of(*address),
@@ -42,8 +45,8 @@ impl Place {
     }
 }
 
-/// Only an address of this machine can be bound, unless the system was told to bind any: then everything is asked about as
-/// this machine. Nothing is sent.
+/// Only an address of this machine can be bound, unless the system was told to bind any: then everything is
+/// asked about as this machine. Nothing is sent.
 fn is_own(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }

@@ -1,4 +1,5 @@
-//! From a wish to a connection: ask, resolve once, ask again if the name promised too much, connect to what was judged.
+//! From a wish to a connection: ask, resolve once, ask again if the name promised too much, connect to
+//! what was judged.
 
 use crate::connect::{NotConnected, through};
 use crate::destination::Host;

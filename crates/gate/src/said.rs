@@ -1,4 +1,5 @@
-//! What the relay says about the program behind a connection, and how things are said between relay and gate: a length, JSON.
+//! What the relay says about the program behind a connection, and how things are said between relay and
+//! gate: a length, JSON.
 //!
 //! Whatever is in the box may have a hand in it. It is shown to a person, and proves nothing.
 
@@ -10,8 +11,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Client {
-    /// Names of programs, from the first of the box to the one that connected: `["sh", "cargo", "git-remote-https"]`. At most
-    /// 16 of at most 64 bytes, not empty, and made of anything: whoever shows them escapes them.
+    /// Names of programs, from the first of the box to the one that connected:
+    /// `["sh", "cargo", "git-remote-https"]`. At most 16 of at most 64 bytes, not empty, and made of
+    /// anything: whoever shows them escapes them.
     pub chain: Vec<String>,
 }
 

@@ -96,5 +96,6 @@ fn turn_away(stream: &impl Guest) {
     let _ = wire::take(stream, &mut Vec::new(), CHUNK);
 }
 
-/// How long nothing is taken when nothing can be: descriptors or memory are short, and do not come back by asking.
+/// How long nothing is taken when nothing can be: descriptors or memory are short, and do not
+/// come back by asking.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);

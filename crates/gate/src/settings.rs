@@ -15,8 +15,9 @@ use zeroize::Zeroizing;
 pub struct Settings {
     /// What it may use up.
     pub limits: Limits,
-    /// The proxy that this machine needs to reach the internet, or why what is named as one cannot be used: then the internet is not
-    /// reached, since past it is not where it was to go. Other places are reached without it.
+    /// The proxy that this machine needs to reach the internet, or why what is named as one cannot be used:
+    /// then the internet is not reached, since past it is not where it was to go. Other places are
+    /// reached without it.
     pub upstream: Option<Result<Upstream, NotAProxy>>,
     /// What is reached on the box's loopback.
     pub loopback: Loopback,
@@ -38,7 +39,8 @@ pub struct Limits {
     pub connect: Duration,
     /// How long the system may take to resolve a name.
     pub resolve: Duration,
-    /// How long a client may take to say what it wants, and what it wants next on a connection that is kept open.
+    /// How long a client may take to say what it wants, and what it wants next on a connection
+    /// that is kept open.
     pub handshake: Duration,
     /// How long the first bytes in a tunnel may take to become readable, counted from the first of them.
     pub first: Duration,
@@ -85,9 +87,9 @@ pub enum NotAProxy {
 }
 
 impl Upstream {
-    /// What programs of an environment take for their proxy: the first of `https_proxy` and `all_proxy`, in small or capital letters,
-    /// that is not empty. `no_proxy` has what is reached without it, as curl reads that: names with all below them, addresses,
-    /// networks, or `*`.
+    /// What programs of an environment take for their proxy: the first of `https_proxy` and `all_proxy`, in
+    /// small or capital letters, that is not empty. `no_proxy` has what is reached without it, as curl reads
+    /// that: names with all below them, addresses, networks, or `*`.
     pub fn of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Result<Self, NotAProxy>> {
         let first =
             |names: &[&str]| names.iter().filter_map(|name| variable(name)).find(|text| !text.is_empty());
@@ -102,8 +104,8 @@ impl Upstream {
         address.is_ok_and(|address| self.matcher.intercept(&address).is_some())
     }
 
-    /// Reads what is in `HTTPS_PROXY`: `http://USER:WORD@proxy.example:3128`, or the same without `http://`. The user and the
-    /// word are never shown.
+    /// Reads what is in `HTTPS_PROXY`: `http://USER:WORD@proxy.example:3128`, or the same without `http://`.
+    /// The user and the word are never shown.
     pub fn parse(text: &str) -> Result<Self, NotAProxy> {
         let with_scheme = if text.contains("://") {
             Zeroizing::new(text.to_owned())

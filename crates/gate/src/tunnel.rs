@@ -1,4 +1,5 @@
-//! Copies between a client and what it reached, looks at the first bytes, counts, and holds what would be too much.
+//! Copies between a client and what it reached, looks at the first bytes, counts, and holds what
+//! would be too much.
 
 use crate::copy::{Counts, copy};
 use crate::first::First;
@@ -17,8 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Carries a tunnel until both ends have said all, one of them breaks, or what is sent is refused. One end that has said all
-/// still hears the other. Dropping it closes both.
+/// Carries a tunnel until both ends have said all, one of them breaks, or what is sent is refused. One end
+/// that has said all still hears the other. Dropping it closes both.
 pub(crate) async fn carry<S: Guest>(client: S, sent: Bytes, way: Way, meter: Meter, first: Duration) {
     let heard = AtomicBool::new(false);
     let up = async {

@@ -1,5 +1,6 @@
-//! Which program of the box opened a connection: the socket's number from the kernel, its owner from the open files of
-//! processes, and the owner's parents. What cannot be seen, or is too much to look through, is not said.
+//! Which program of the box opened a connection: the socket's number from the kernel, its owner from the open
+//! files of processes, and the owner's parents. What cannot be seen, or is too much to look
+//! through, is not said.
 
 use crate::diag::{Asked, SOCK_DIAG_BY_FAMILY, Which};
 use crate::said::CHAIN;
@@ -21,14 +22,15 @@ pub(crate) struct Who(Mutex<Option<Seen>>);
 #[derive(Clone)]
 struct Seen {
     process: u32,
-    /// What the kernel told of it then: its name, its parent and when it began, so that a number that is used again, and a
-    /// program that became another, are not taken for it.
+    /// What the kernel told of it then: its name, its parent and when it began, so that a number that is used
+    /// again, and a program that became another, are not taken for it.
     mark: Mark,
     chain: Vec<String>,
 }
 
 impl Who {
-    /// Names from the first program of the box to the one whose socket is bound to `client` and connected to `gate`.
+    /// Names from the first program of the box to the one whose socket is bound to `client` and
+    /// connected to `gate`.
     pub(crate) fn opened(&self, client: SocketAddr, gate: SocketAddr) -> Option<Vec<String>> {
         let socket = format!("socket:[{}]", socket(client, gate)?);
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -46,15 +48,15 @@ impl Who {
     }
 }
 
-/// Whether nobody has the socket at `client` any more that is connected to `gate`. A program that only has said all still has it.
-/// False too where the kernel may not be asked.
+/// Whether nobody has the socket at `client` any more that is connected to `gate`. A program that only has
+/// said all still has it. False too where the kernel may not be asked.
 pub(crate) fn is_left_by_all(client: SocketAddr, gate: SocketAddr) -> bool {
     // The gate's own end shows whether it may be asked.
     asked(gate, client).is_some() && asked(client, gate).is_none()
 }
 
-/// The process that has `socket` open: the last one, or else young ones first, since most connections are made by what was just
-/// started.
+/// The process that has `socket` open: the last one, or else young ones first, since most connections are
+/// made by what was just started.
 fn owner(socket: &str, last: Option<u32>) -> Option<u32> {
     let own = std::process::id();
     let is_it = |(_, file): &(u32, PathBuf)| is_link_to(file, socket);
@@ -69,8 +71,8 @@ fn owner(socket: &str, last: Option<u32>) -> Option<u32> {
     ids.into_iter().flat_map(open).take(FILES).find(is_it).map(|(id, _)| id)
 }
 
-/// The number of the socket at `client`'s end. The kernel is asked for this one; where that is not allowed, its table is read,
-/// which holds every connection of the last minute.
+/// The number of the socket at `client`'s end. The kernel is asked for this one; where that is not allowed,
+/// its table is read, which holds every connection of the last minute.
 fn socket(client: SocketAddr, gate: SocketAddr) -> Option<u64> {
     asked(client, gate).or_else(|| {
         let path = if client.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
@@ -94,7 +96,8 @@ fn asked(client: SocketAddr, gate: SocketAddr) -> Option<u64> {
     (is_socket && number != 0).then_some(number.into())
 }
 
-/// The socket's number in a table of the kernel: `sl local_address rem_address st queues timer retransmits uid timeout inode`.
+/// The socket's number in a table of the kernel: `sl local_address rem_address st queues timer retransmits
+/// uid timeout inode`.
 fn inode(table: &str, local: &str, remote: &str) -> Option<u64> {
     table.lines().skip(1).find_map(|line| {
         let mut fields = line.split_ascii_whitespace().skip(1);
@@ -131,7 +134,8 @@ fn is_link_to(file: &Path, socket: &str) -> bool {
     fs::read_link(file).is_ok_and(|to| to.as_os_str().as_bytes() == socket.as_bytes())
 }
 
-/// The names of `process` and its parents, the oldest first. The first process of the box is its frame and not named.
+/// The names of `process` and its parents, the oldest first. The first process of the box is its
+/// frame and not named.
 fn chain(mut process: u32) -> Vec<String> {
     let mut names = Vec::new();
     while process > 1 && names.len() < CHAIN {
@@ -154,7 +158,8 @@ fn status(process: u32) -> Option<(String, u32)> {
     Some((name(comm, &called.to_string_lossy()), parent))
 }
 
-/// The beginning of what the kernel tells of a process, read at once: reading to the end begins with 32 bytes and asks often.
+/// The beginning of what the kernel tells of a process, read at once: reading to the end begins with 32
+/// bytes and asks often.
 fn told(process: u32, what: &str) -> io::Result<Vec<u8>> {
     let mut told = vec![0; TOLD];
     let length = fs::File::open(format!("/proc/{process}/{what}"))?.read(&mut told)?;
@@ -190,7 +195,8 @@ fn parsed(status: &str) -> Option<(&str, u32)> {
     Some((comm, back.split_ascii_whitespace().nth(1)?.parse().ok()?))
 }
 
-/// One name of two: threads and interpreters call themselves otherwise than they were called, and the kernel cuts names.
+/// One name of two: threads and interpreters call themselves otherwise than they were called, and the
+/// kernel cuts names.
 fn name(comm: &str, called: &str) -> String {
     if called.is_empty() || called == comm {
         comm.to_owned()

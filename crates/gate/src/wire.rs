@@ -61,7 +61,8 @@ impl Wire for UnixStream {
     }
 }
 
-/// Adds what comes next to `buffer`, at most [`CHUNK`]; 0 is the end. An empty buffer takes no memory while nothing comes.
+/// Adds what comes next to `buffer`, at most [`CHUNK`]; 0 is the end. An empty buffer takes no memory
+/// while nothing comes.
 pub(crate) async fn receive(from: &impl Wire, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let is_empty = buffer.is_empty();
     from.when(Interest::READABLE, || {

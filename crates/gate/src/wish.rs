@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 /// Whoever a gate asks. All of it is called from many connections at once and must not block.
 pub trait Crossings: Send + Sync + 'static {
-    /// What is to become of a wish. The connection is held until this resolves, at most for [`Limits::hold`]. The future is
-    /// dropped when nobody waits any more: the client hung up, the time passed, or the gate ended. One connection can ask
-    /// several times ([`Because`]), and connections with the same wish ask each on its own.
+    /// What is to become of a wish. The connection is held until this resolves, at most for [`Limits::hold`].
+    /// The future is dropped when nobody waits any more: the client hung up, the time passed, or the gate
+    /// ended. One connection can ask several times ([`Because`]), and connections with the same wish ask
+    /// each on its own.
     ///
     /// [`Limits::hold`]: crate::Limits::hold
     fn rule(&self, wish: Wish) -> BoxFuture<'_, Ruling>;
@@ -30,8 +31,8 @@ pub trait Crossings: Send + Sync + 'static {
 pub struct Wish {
     /// Where to.
     pub destination: Destination,
-    /// What the name stands for outside, at most 16. Empty until somebody agreed that the name is looked up, or where only
-    /// the [`Upstream`](crate::Upstream) can look it up.
+    /// What the name stands for outside, at most 16. Empty until somebody agreed that the name is looked up,
+    /// or where only the [`Upstream`](crate::Upstream) can look it up.
     pub addresses: Vec<IpAddr>,
     /// The worst of what the name promises and where the addresses lie.
     pub place: Place,
@@ -52,7 +53,8 @@ pub enum Protocol {
     Forward,
     /// SOCKS 5 `CONNECT`: a tunnel.
     Socks,
-    /// Nothing was asked: a connection to a port of the box's own loopback, which stands for one of this machine.
+    /// Nothing was asked: a connection to a port of the box's own loopback, which stands for one
+    /// of this machine.
     Loopback,
 }
 
@@ -62,11 +64,12 @@ pub enum Protocol {
 pub enum Because {
     /// A connection is wanted.
     First,
-    /// It was opened, and its name stands for an address in a worse place than it promised. Only a ruling that means this
-    /// place should open it: a name that anybody can point to this machine says nothing about this machine.
+    /// It was opened, and its name stands for an address in a worse place than it promised. Only a ruling
+    /// that means this place should open it: a name that anybody can point to this machine says nothing
+    /// about this machine.
     Resolved,
-    /// It was opened, and would send more than [`Limits::upload`](crate::Limits::upload). [`Ruling::Open`] lifts the limit
-    /// for this destination as long as this gate lives.
+    /// It was opened, and would send more than [`Limits::upload`](crate::Limits::upload). [`Ruling::Open`]
+    /// lifts the limit for this destination as long as this gate lives.
     Upload {
         /// Bytes that were sent to the destination through this gate, together with those that wait.
         sent: u64,

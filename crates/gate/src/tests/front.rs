@@ -7,7 +7,8 @@ use pretty_assertions::assert_eq;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Says `request` to a gate where everything is open, and compares the status, words of the answer, and how often it asked.
+/// Says `request` to a gate where everything is open, and compares the status, words of the answer, and
+/// how often it asked.
 async fn check(request: &str, status: u16, words: &str, questions: usize) {
     let house = House::open(|_| Answer::Open);
     let answer = house.say(request).await;

@@ -1,4 +1,5 @@
-//! Real programs with the variables that they get in a box. One that is not on this machine is named and passed over.
+//! Real programs with the variables that they get in a box. One that is not on this machine is named
+//! and passed over.
 
 use super::fake::{Answer, House, head, names, telling};
 use crate::wish::Because;
