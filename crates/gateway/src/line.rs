@@ -1,8 +1,9 @@
 //! A byte stream that the other end cannot make us pile up memory with, or wait on for ever.
 //!
-//! Whoever does not read is not heard either: WebSockets answer pings while they are read, and those answers would have nowhere
-//! to go. Who does not read for [`STALL`] loses the connection. How much may come, and until when, is said by [`Limits`] and
-//! counted as it comes: a frame that is too long is never put together first.
+//! Whoever does not read is not heard either: WebSockets answer pings while they are read, and those answers
+//! would have nowhere to go. Who does not read for [`STALL`] loses the connection. How much may come, and
+//! until when, is said by [`Limits`] and counted as it comes: a frame that is too long is never
+//! put together first.
 
 use std::io;
 use std::pin::Pin;
@@ -11,8 +12,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-/// How long nothing may leave although something is to. On one machine a program that lives reads within milliseconds, over a
-/// network TCP itself needs seconds to make up for what was lost.
+/// How long nothing may leave although something is to. On one machine a program that lives reads within
+/// milliseconds, over a network TCP itself needs seconds to make up for what was lost.
 pub(crate) const STALL: Duration = Duration::from_secs(15);
 
 /// What may be read from a line.

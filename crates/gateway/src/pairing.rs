@@ -18,8 +18,8 @@ pub const MAX_DEVICES: usize = 1_024;
 /// Longest name of a device, in characters; one that is longer is cut.
 pub const MAX_NAME: usize = 100;
 
-/// A device's own name as it is kept: on one line, without control characters, and not longer than a person reads. `None` when
-/// nothing is left.
+/// A device's own name as it is kept: on one line, without control characters, and not longer than a person
+/// reads. `None` when nothing is left.
 pub(crate) fn tidy_name(name: &str) -> Option<String> {
     // Twice as many are looked at: blanks are not counted, and nobody reads through sixty thousand.
     let seen = name.chars().take(2 * MAX_NAME).map(|c| if c.is_control() { ' ' } else { c });
@@ -31,8 +31,8 @@ pub(crate) fn tidy_name(name: &str) -> Option<String> {
     (!tidy.is_empty()).then_some(tidy)
 }
 
-/// What happens when a device on this machine connects for the first time, or asks for more than before, with the right
-/// token.
+/// What happens when a device on this machine connects for the first time, or asks for more than before, with
+/// the right token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LocalPairing {
     /// It is let in: who knows the token decides, as with the peers.

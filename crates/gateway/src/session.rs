@@ -1,8 +1,8 @@
 //! The server's end of one connection, sans IO: challenge, handshake, who may call what
 //! (docs/protocol/gateway.md, "Handshake").
 //!
-//! A [`Session`] is told the time and every frame, asks its [`Gate`] about secrets and devices, and answers with what to
-//! do. It keeps no socket, task or timer.
+//! A [`Session`] is told the time and every frame, asks its [`Gate`] about secrets and devices, and answers
+//! with what to do. It keeps no socket, task or timer.
 
 use crate::access::{Method, Role, Scope, Scopes};
 use crate::identity::{self, Proof};
@@ -28,7 +28,8 @@ pub const MAX_ROLE_ERRORS: u32 = 10;
 /// What a session asks about the outside.
 pub trait Gate {
     /// Whether the secret is right. Compares in constant time, counts failures.
-    /// `device` is the one that proved to be there: a device that was let in is never kept out for what others guessed.
+    /// `device` is the one that proved to be there: a device that was let in is never kept out for
+    /// what others guessed.
     fn secret(&mut self, auth: Option<&Auth>, device: Option<&DeviceId>) -> Result<(), Locked>;
 
     /// Whether a device that proved who it is may come in.
@@ -69,7 +70,8 @@ pub struct Client {
     pub caps: Vec<String>,
     /// The version that is spoken with it.
     pub protocol: u32,
-    /// What it takes as a node: those of [`command::ALL`] that it declared, sorted. Nothing else is ever passed to a node.
+    /// What it takes as a node: those of [`command::ALL`] that it declared, sorted. Nothing else is ever
+    /// passed to a node.
     pub commands: Vec<&'static str>,
     /// Its search path as a node, as it says.
     pub path_env: Option<String>,

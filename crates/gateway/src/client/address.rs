@@ -11,7 +11,8 @@ pub const DEFAULT_PORT: u16 = 18_789;
 /// Port of a gateway whose address names none and that is reached over TLS.
 const DEFAULT_TLS_PORT: u16 = 443;
 
-/// Address of a gateway. Without TLS only on this machine: whatever is in between could read the token and answer.
+/// Address of a gateway. Without TLS only on this machine: whatever is in between could read the
+/// token and answer.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Address {
     tls: bool,

@@ -217,7 +217,8 @@ impl<C: Credentials> LinkTask<C> {
             let outputs = tokio::select! {
                 message = socket.next() => match heard(message) {
                     Ok(Some(text)) => {
-                        // During the handshake its own limit counts, afterwards every frame is a sign of life.
+                        // During the handshake its own limit counts, afterwards every frame
+                        // is a sign of life.
                         if calls.is_none() {
                             deadline.as_mut().reset(Instant::now() + silence);
                         }

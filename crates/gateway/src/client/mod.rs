@@ -1,9 +1,9 @@
 //! The client's end: a link to one gateway that is kept up, as operator or as node (docs/protocol/gateway.md,
 //! "Connecting again").
 //!
-//! [`connect`] starts a task that connects, introduces this device, and connects again when the connection is lost. What
-//! happens arrives as [`Notice`]s in order. Calls go through [`Live`], which stands for one very connection: nothing that was
-//! meant for it leaves over a later one.
+//! [`connect`] starts a task that connects, introduces this device, and connects again when the connection is
+//! lost. What happens arrives as [`Notice`]s in order. Calls go through [`Live`], which stands for one very
+//! connection: nothing that was meant for it leaves over a later one.
 
 mod address;
 mod link;
@@ -97,7 +97,8 @@ pub enum Notice {
     Event(Event),
     /// Events were lost.
     Gap,
-    /// The token that this gateway gave the device is good for less than is wanted, and it was connected with that.
+    /// The token that this gateway gave the device is good for less than is wanted, and it was
+    /// connected with that.
     Narrow {
         /// The request for more that waits for somebody there; without one, the person's secret is needed.
         request_id: Option<String>,
@@ -141,8 +142,8 @@ impl Drop for Link {
     }
 }
 
-/// Starts a link on `tracker`; it ends with `stop` or with the handle. Notices that nobody takes are bounded: events are
-/// left out then, and a gap is told.
+/// Starts a link on `tracker`; it ends with `stop` or with the handle. Notices that nobody takes are bounded:
+/// events are left out then, and a gap is told.
 pub fn connect<C: Credentials>(
     options: Options,
     credentials: C,
@@ -233,14 +234,15 @@ impl Live {
         self.call_within(method, params, Answers::One, CALL_WAIT).await
     }
 
-    /// Makes a call whose answer nobody waits for, in order with those before and after it. False when it cannot leave now: the
-    /// connection is lost, or too much waits to be sent.
+    /// Makes a call whose answer nobody waits for, in order with those before and after it. False when it
+    /// cannot leave now: the connection is lost, or too much waits to be sent.
     pub fn tell(&self, method: &'static str, params: Value) -> bool {
         let (reply, _) = oneshot::channel();
         self.calls.try_send(Outgoing { method, params, answers: Answers::One, reply }).is_ok()
     }
 
-    /// Makes a call and waits for the answer that counts. Cancel-safe: dropping the future forgets the answer, not the call.
+    /// Makes a call and waits for the answer that counts. Cancel-safe: dropping the future forgets the
+    /// answer, not the call.
     pub async fn call_within(
         &self,
         method: &'static str,

@@ -1,5 +1,5 @@
-//! The client's end of one connection, sans IO: handshake, calls and their answers, events and gaps between them
-//! (docs/protocol/gateway.md).
+//! The client's end of one connection, sans IO: handshake, calls and their answers, events and gaps between
+//! them (docs/protocol/gateway.md).
 //!
 //! A [`Session`] is told every frame and answers with what to do. It keeps no socket, task or timer.
 
@@ -153,7 +153,8 @@ impl Session {
         }
         let frame = match serde_json::from_str(text) {
             Ok(frame) => frame,
-            // Frames of kinds that a later release may add are none of ours; what is no frame at all is an error.
+            // Frames of kinds that a later release may add are none of ours; what is no frame at
+            // all is an error.
             Err(_) if is_typed_object(text) => return Vec::new(),
             Err(error) => return vec![self.broken(format!("expected a frame: {error}"))],
         };
@@ -183,7 +184,8 @@ impl Session {
         self.challenged_at_ms = signed_at;
         let Introduction { identity, client, role, scopes, caps, commands, auth } = &self.introduction;
         let device_id = identity.device_id();
-        // The older text, which every release accepts; the gateway's own time, so that our clock does not matter.
+        // The older text, which every release accepts; the gateway's own time, so that our clock
+        // does not matter.
         let proof = Proof {
             device_id: &device_id,
             client_id: &client.id,

@@ -1,4 +1,5 @@
-//! A WebSocket to a server: over TLS with the system's authorities or a pinned certificate, or on this machine without it.
+//! A WebSocket to a server: over TLS with the system's authorities or a pinned certificate, or on this
+//! machine without it.
 
 use super::address::{Address, Pin};
 use super::problem::LinkProblem;
@@ -93,7 +94,8 @@ async fn connect(to: Dial<'_>) -> Result<Socket, DialError> {
     })
 }
 
-/// TLS over `tcp` towards `host`, a name or an IP address: with the certificate `pin`, or one that the system trusts for it.
+/// TLS over `tcp` towards `host`, a name or an IP address: with the certificate `pin`, or one that the
+/// system trusts for it.
 pub async fn secured(
     tcp: TcpStream,
     host: &str,

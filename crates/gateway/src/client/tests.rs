@@ -395,7 +395,8 @@ async fn tries_are_made_less_and_less_often() {
     assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30]);
 }
 
-/// A link whose kept token is good for less than it wants, and the other end of its connection. The gateway has these methods.
+/// A link whose kept token is good for less than it wants, and the other end of its connection. The gateway
+/// has these methods.
 async fn narrow(methods: Value) -> (Rig, Peer<TcpStream>) {
     let mut rig = Rig::new(None).await;
     let kept = DeviceToken { token: "small".into(), scopes: vec!["operator.read".into()] };

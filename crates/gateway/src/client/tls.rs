@@ -19,7 +19,8 @@ pub(super) fn config(pin: Option<Pin>) -> Result<Arc<ClientConfig>, Error> {
         Some(pin) => builder.dangerous().with_custom_certificate_verifier(Arc::new(Pinned { pin, provider })),
         None => {
             let mut roots = RootCertStore::empty();
-            // Single unreadable ones do not matter; with none at all no certificate is trusted, and that is said then.
+            // Single unreadable ones do not matter; with none at all no certificate is trusted, and
+            // that is said then.
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             builder.with_root_certificates(roots)
         }

@@ -1,5 +1,5 @@
-//! Asks for more scopes than the kept token of this device is good for. Releases from 2026.8 on take that over a connection
-//! that is open; elsewhere only the person's secret opens the way to more.
+//! Asks for more scopes than the kept token of this device is good for. Releases from 2026.8 on take that
+//! over a connection that is open; elsewhere only the person's secret opens the way to more.
 
 use super::{Answers, CallError, DeviceToken, Live, Notice};
 use crate::access::Scopes;
@@ -8,7 +8,8 @@ use serde_json::json;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// What is asked for beyond what a token is good for: everything together, or `None` when the token is enough.
+/// What is asked for beyond what a token is good for: everything together, or `None` when the
+/// token is enough.
 pub(super) fn wider(kept: &[String], wanted: &[String]) -> Option<Vec<String>> {
     if Scopes::of(kept).cover(&Scopes::of(wanted)) {
         return None;
@@ -18,8 +19,8 @@ pub(super) fn wider(kept: &[String], wanted: &[String]) -> Option<Vec<String>> {
     Some(kept.iter().chain(more).cloned().collect())
 }
 
-/// Asks until somebody there decides: the token that is good for `scopes`, or `None` when it is not to be had this way. What
-/// helps is told meanwhile. Dropping this leaves the request there, where it expires.
+/// Asks until somebody there decides: the token that is good for `scopes`, or `None` when it is not to be had
+/// this way. What helps is told meanwhile. Dropping this leaves the request there, where it expires.
 pub(super) async fn ask(
     live: Live,
     scopes: Vec<String>,
@@ -39,7 +40,8 @@ pub(super) async fn ask(
                 }
                 return Some(DeviceToken { token: device_token, scopes: given });
             }
-            // Nobody looked: the next request takes its place, so that the one that is named is one that waits.
+            // Nobody looked: the next request takes its place, so that the one that is named
+            // is one that waits.
             Some(Ended::Expired) => {}
             Some(Ended::Other) | None => break,
         }

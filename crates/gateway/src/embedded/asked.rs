@@ -35,7 +35,8 @@ impl Subject {
         }
     }
 
-    /// Takes every way of allowing it away, for one that nobody can read (docs/protocol/approvals.md, "What may be answered").
+    /// Takes every way of allowing it away, for one that nobody can read (docs/protocol/approvals.md, "What
+    /// may be answered").
     pub fn only_deny(&mut self) {
         let offered = match self {
             Self::Exec(request) => &mut request.allowed_decisions,

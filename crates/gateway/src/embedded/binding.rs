@@ -8,7 +8,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 
-/// What a person was asked about, as it came, and not as it was shown. Of the environment only a hash is kept.
+/// What a person was asked about, as it came, and not as it was shown. Of the environment
+/// only a hash is kept.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Binding {
     /// The argument list.
@@ -24,7 +25,8 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Of a request for a command on a node: what its plan says, and where it says nothing, what the request does.
+    /// Of a request for a command on a node: what its plan says, and where it says nothing, what
+    /// the request does.
     pub(super) fn of(
         plan: &Plan,
         cwd: Option<&str>,

@@ -26,7 +26,8 @@ use uuid::Uuid;
 /// How long a handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(15);
 
-/// How often a client is asked for a sign of life, as its connection may be open at this end alone. Every WebSocket answers.
+/// How often a client is asked for a sign of life, as its connection may be open at this end alone. Every
+/// WebSocket answers.
 const PING: Duration = Duration::from_secs(30);
 
 /// After this long without one it counts as gone: three pings.
@@ -215,7 +216,8 @@ impl<B: Backend> Call<B> {
             M::ExecApprovalWaitDecision => approvals::wait(self, exec, &read(params)?).await,
             M::PluginApprovalRequest => plugins::request(self, id, params).await,
             M::PluginApprovalWaitDecision => approvals::wait(self, plugin, &read(params)?).await,
-            // In room of their own, as all that follows: hundreds may wait for a person, and each would hold what these take.
+            // In room of their own, as all that follows: hundreds may wait for a person, and each would hold
+            // what these take.
             M::NodeInvoke => Box::pin(invoke::answer(self, params)).await,
             M::NodeList => Ok(invoke::list(self)),
             M::NodeDescribe => invoke::describe(self, &read(params)?),

@@ -54,8 +54,8 @@ fn unknown_request() -> ErrorShape {
     ErrorShape::invalid("unknown requestId")
 }
 
-/// Whether the caller may let this device in: never itself, never to do more than itself, and where a person is asked,
-/// only if a person let it in.
+/// Whether the caller may let this device in: never itself, never to do more than itself, and where a person
+/// is asked, only if a person let it in.
 fn may_let_in<B: Backend>(call: &Call<B>, request_id: &str) -> Result<(), ErrorShape> {
     let steady_ms = call.gateway.backend.steady_ms();
     let mut door = call.gateway.door();

@@ -20,7 +20,8 @@ const MAX_FAILURES: usize = 10;
 const WINDOW: Duration = Duration::from_secs(60);
 const LOCKOUT: Duration = Duration::from_secs(300);
 
-/// Peers whose guesses are told apart: more than users of a machine guess at once. All further ones together are one.
+/// Peers whose guesses are told apart: more than users of a machine guess at once. All further ones
+/// together are one.
 const MAX_GUESSERS: usize = 64;
 
 /// The gateway's door.
@@ -44,8 +45,8 @@ impl Door {
         }
     }
 
-    /// Whether a peer gave the secret that is `wanted`. Devices that were let in guess as often as they like: they are known
-    /// by more than that.
+    /// Whether a peer gave the secret that is `wanted`. Devices that were let in guess as often as they like:
+    /// they are known by more than that.
     pub(super) fn check(
         &mut self,
         peer: Peer,
@@ -74,7 +75,8 @@ fn compare(given: Option<&str>, wanted: &str) -> Result<(), Locked> {
     if bool::from(given.as_slice().ct_eq(wanted.as_slice())) { Ok(()) } else { Err(Locked::Mismatch) }
 }
 
-/// Wrong guesses of every secret that this port asks for: who is locked out of one is locked out of all, and nobody else is.
+/// Wrong guesses of every secret that this port asks for: who is locked out of one is locked out of all,
+/// and nobody else is.
 #[derive(Default)]
 struct Guesses {
     by: HashMap<Peer, Guesser>,

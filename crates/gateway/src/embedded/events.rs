@@ -1,5 +1,5 @@
-//! The texts that sessions are told of runs (docs/protocol/nodes.md, "Texts for sessions"). They decide nothing: what they say of a
-//! node's run is the node's own word.
+//! The texts that sessions are told of runs (docs/protocol/nodes.md, "Texts for sessions"). They decide
+//! nothing: what they say of a node's run is the node's own word.
 
 use countersign_protocol::gateway::node::{RunEvent, event};
 
@@ -19,7 +19,8 @@ pub enum RunPlace<'a> {
     Node(&'a str),
 }
 
-/// The text about an event of a run; none when it is not worth telling: a success that printed nothing, or another event.
+/// The text about an event of a run; none when it is not worth telling: a success that printed nothing,
+/// or another event.
 pub fn run_text(name: &str, place: RunPlace<'_>, told: &RunEvent) -> Option<String> {
     let place = match place {
         RunPlace::Gateway => "gateway".to_owned(),

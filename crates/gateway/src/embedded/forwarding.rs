@@ -1,11 +1,12 @@
 //! What of a `system.run` reaches a node, sans IO (docs/protocol/nodes.md, "What an approval is worth"), with
 //! the newest release's checks and texts.
 //!
-//! That a run was approved is never taken from the caller: its words about that are dropped, and put there again only after
-//! an approval was found under the run's id that is about this very run, of this caller, on this node. [`read`] says what
-//! the caller wants, [`Claim::check`] whether a record grants it, and [`Granted::params`] is what leaves once the grant was
-//! consumed. A little stricter than the peers: what contradicts the plan is refused instead of replaced, and so is an
-//! environment that the approval cannot have covered.
+//! That a run was approved is never taken from the caller: its words about that are dropped, and put there
+//! again only after an approval was found under the run's id that is about this very run, of this caller, on
+//! this node. [`read`] says what the caller wants, [`Claim::check`] whether a record grants it, and
+//! [`Granted::params`] is what leaves once the grant was consumed. A little stricter than the peers: what
+//! contradicts the plan is refused instead of replaced, and so is an environment that the approval
+//! cannot have covered.
 
 use super::asked::{KnownApproval, Subject};
 use super::binding::{Binding, Environment, text};
@@ -64,8 +65,8 @@ pub(super) struct Claim {
     params: Map<String, Value>,
 }
 
-/// A run that a person allowed right here, in the program that the gateway belongs to. What `params` say about that is no
-/// part of it.
+/// A run that a person allowed right here, in the program that the gateway belongs to. What `params` say
+/// about that is no part of it.
 pub(super) fn allowed(
     params: Value,
     decision: Decision,

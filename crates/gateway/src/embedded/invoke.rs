@@ -89,7 +89,8 @@ pub(super) async fn answer<B: Backend>(call: &Call<B>, params: Value) -> Result<
     }
 }
 
-/// Tells a node to do something and waits for what comes of it. Dropping the future takes it back at the node.
+/// Tells a node to do something and waits for what comes of it. Dropping the future takes it
+/// back at the node.
 pub(super) async fn invoke<B: Backend>(
     gateway: &Arc<Gateway<B>>,
     allowed_by: Allowed<'_>,
@@ -229,7 +230,8 @@ async fn checked<B: Backend>(
     Ok(granted.params())
 }
 
-/// Passes an order to the very connection that was looked at, and waits for the answer. One that is not ready is told again.
+/// Passes an order to the very connection that was looked at, and waits for the answer. One that is not
+/// ready is told again.
 async fn tell<B: Backend>(
     gateway: &Arc<Gateway<B>>,
     node: &Arc<Client>,

@@ -1,5 +1,6 @@
-//! Messages to sessions (`chat.send`, `agent`): the directives in them are obeyed as those that a person types, with the same
-//! confirmations (docs/routing.md, "Sessions"). No agent answers at this gateway, so what else is in them goes to nobody.
+//! Messages to sessions (`chat.send`, `agent`): the directives in them are obeyed as those that a person
+//! types, with the same confirmations (docs/routing.md, "Sessions"). No agent answers at this gateway, so
+//! what else is in them goes to nobody.
 
 use super::Backend;
 use super::connection::{Call, Slow};

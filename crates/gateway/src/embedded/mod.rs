@@ -72,7 +72,8 @@ use tokio_util::task::TaskTracker;
 pub use tools::{Catalogued, Listing, ToolError};
 use zeroize::Zeroizing;
 
-/// How long the connections may take to end when the serving ends: a little longer than one takes for its farewell.
+/// How long the connections may take to end when the serving ends: a little longer than one takes
+/// for its farewell.
 const ENDING: Duration = Duration::from_secs(3);
 
 /// Who asked for an approval.
@@ -205,27 +206,29 @@ pub trait Backend: Send + Sync + 'static {
     /// The policy document of this machine.
     fn policy(&self) -> impl Future<Output = Result<PolicyFile, PolicyError>> + Send;
 
-    /// Replaces it if it is still the one with this hash. Only for callers that may administer the gateway: it may loosen.
+    /// Replaces it if it is still the one with this hash. Only for callers that may administer the
+    /// gateway: it may loosen.
     fn set_policy(
         &self,
         file: Map<String, Value>,
         base_hash: String,
     ) -> impl Future<Output = Result<PolicyFile, PolicyError>> + Send;
 
-    /// The tools that a caller gets. All that the caller says of itself, the workspace too, is its own word here; without a
-    /// workspace nothing is known of one.
+    /// The tools that a caller gets. All that the caller says of itself, the workspace too, is its own word
+    /// here; without a workspace nothing is known of one.
     fn tools(&self, caller: ToolCaller) -> impl Future<Output = Result<Listing, ToolError>> + Send;
 
-    /// Calls a tool, for a caller as of [`Backend::tools`]: by policy, hooks and people, as anybody else's call. `gone` is
-    /// cancelled when nobody waits for it any more; it is to be called off then. Not dropped before it ends.
+    /// Calls a tool, for a caller as of [`Backend::tools`]: by policy, hooks and people, as anybody else's
+    /// call. `gone` is cancelled when nobody waits for it any more; it is to be called off then. Not
+    /// dropped before it ends.
     fn call_tool(
         &self,
         call: ToolCall,
         gone: CancellationToken,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
-    /// Takes a message to a session, and asks a person where a directive in it loosens something. Dropping the future takes the
-    /// question back.
+    /// Takes a message to a session, and asks a person where a directive in it loosens something. Dropping
+    /// the future takes the question back.
     fn say(
         &self,
         agent: &str,
@@ -311,8 +314,9 @@ struct OpenConnection {
 }
 
 impl<B: Backend> Embedded<B> {
-    /// Serves on `listener` until `stop` is cancelled; then every client is told and closed. The listener must be bound to
-    /// loopback: this gateway trusts the machine that it runs on. Serves on one port at a time.
+    /// Serves on `listener` until `stop` is cancelled; then every client is told and closed. The listener
+    /// must be bound to loopback: this gateway trusts the machine that it runs on. Serves on
+    /// one port at a time.
     pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) -> std::io::Result<()> {
         if !listener.local_addr()?.ip().is_loopback() {
             return Err(std::io::Error::other("expected a loopback address to listen on"));
@@ -388,8 +392,8 @@ async fn upgrade<B: Backend>(
         .on_upgrade(move |socket| connections.track_future(connection::run(gateway, socket, place, stop)))
 }
 
-/// Why somebody is not heard: only programs on this machine that mean this gateway are, no pages of browsers, and no names
-/// that were bent to loopback.
+/// Why somebody is not heard: only programs on this machine that mean this gateway are, no pages of browsers,
+/// and no names that were bent to loopback.
 fn stranger(peer: SocketAddr, headers: &HeaderMap) -> Option<&'static str> {
     if !peer.ip().is_loopback() || !is_local(headers) {
         return Some("expected a client of this machine, addressed to it");
@@ -435,7 +439,8 @@ impl<B: Backend> Gateway<B> {
     }
 }
 
-/// Tells clients what happens to approvals. After a gap there is nothing to make up for: clients list what waits.
+/// Tells clients what happens to approvals. After a gap there is nothing to make up for: clients
+/// list what waits.
 async fn tell<B: Backend>(gateway: &Gateway<B>) {
     let mut events = gateway.backend.events();
     loop {

@@ -1,5 +1,5 @@
-//! The nodes that are connected, what they were told to do and have not answered, and which runs they may tell of. Sans IO:
-//! whoever asks also sends (docs/protocol/nodes.md, "Calls", "Events of a run").
+//! The nodes that are connected, what they were told to do and have not answered, and which runs they may
+//! tell of. Sans IO: whoever asks also sends (docs/protocol/nodes.md, "Calls", "Events of a run").
 
 use crate::session::Client;
 use countersign_protocol::gateway::node::{InvokeResult, NodeError, NodeView, RunEvent};
@@ -12,7 +12,8 @@ use tokio::sync::oneshot;
 /// Calls of nodes that may wait for their answers at once: as many as one connection may have under way.
 pub(super) const MAX_INVOKES: usize = 1_024;
 
-/// Runs of which events are awaited at once; a little more than calls, since events may come after the answer.
+/// Runs of which events are awaited at once; a little more than calls, since events may come
+/// after the answer.
 const MAX_RUNS: usize = 2_048;
 
 /// Milliseconds after the end of a run in which its events may come.
@@ -168,8 +169,8 @@ impl Nodes {
         self.invokes.get(invoke_id).is_some_and(|invoke| invoke.conn_id == conn_id)
     }
 
-    /// Nobody waits any more. False when it was answered before. How long the run may still tell of itself is up to its own
-    /// limit: nobody knows whether it ends.
+    /// Nobody waits any more. False when it was answered before. How long the run may still tell of itself is
+    /// up to its own limit: nobody knows whether it ends.
     pub(super) fn forget(&mut self, invoke_id: &str, steady_ms: i64) -> bool {
         let Some(invoke) = self.invokes.remove(invoke_id) else { return false };
         let of_it = |run: &&mut Run| Some(&run.key) == invoke.run.as_ref() && run.conn_id == invoke.conn_id;
@@ -180,7 +181,8 @@ impl Nodes {
         true
     }
 
-    /// Notes that this connection was told to run something, so that it may tell of it. `params` are what it is told.
+    /// Notes that this connection was told to run something, so that it may tell of it. `params` are
+    /// what it is told.
     pub(super) fn runs(&mut self, conn_id: &str, params: &Value, steady_ms: i64) -> Option<RunKey> {
         let text = |name: &str| super::binding::text(params[name].as_str());
         let fits = |key: &Option<String>| key.as_ref().is_none_or(|key| key.len() <= MAX_KEY);

@@ -1,5 +1,5 @@
-//! The gateway as whoever runs it sees it: who is connected, which devices were let in, which ones wait, and the answers
-//! to these. What operators do about devices over the gateway goes the same way.
+//! The gateway as whoever runs it sees it: who is connected, which devices were let in, which ones wait, and
+//! the answers to these. What operators do about devices over the gateway goes the same way.
 
 use super::door::Door;
 use super::forwarding::Asker;
@@ -102,20 +102,22 @@ impl<B: Backend> Embedded<B> {
         self.0.remove(device_id)
     }
 
-    /// Nodes that are connected or were let in: those that are there first, then by name. All but the id is their own word.
+    /// Nodes that are connected or were let in: those that are there first, then by name. All but the id
+    /// is their own word.
     pub fn nodes(&self) -> Vec<NodeView> {
         self.0.node_views()
     }
 
-    /// Tells a node to do something and waits for its payload, as an operator's `node.invoke` does; a run counts as approved
-    /// only by an approval that [`Requester::own`] asked for. Dropping the future takes it back at the node.
+    /// Tells a node to do something and waits for its payload, as an operator's `node.invoke` does; a run
+    /// counts as approved only by an approval that [`Requester::own`] asked for. Dropping the future takes it
+    /// back at the node.
     pub async fn invoke(&self, params: InvokeParams) -> Result<Value, ErrorShape> {
         let own = Requester::own();
         self.invoke_as(Allowed::ByRecord(Asker { by: &own, may_approve: true }), params).await
     }
 
-    /// The same for a `system.run` that a person allowed in this very program, whose record of it is its own: the node is told
-    /// that it was approved, whatever `params` say about that.
+    /// The same for a `system.run` that a person allowed in this very program, whose record of it is its own:
+    /// the node is told that it was approved, whatever `params` say about that.
     pub async fn invoke_allowed(
         &self,
         params: InvokeParams,

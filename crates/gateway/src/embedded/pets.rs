@@ -16,7 +16,8 @@ use countersign_protocol::pet::{MAX_ACTION_BYTES, SESSION_PARAM, SessionId, TOKE
 use futures_util::StreamExt as _;
 use zeroize::Zeroizing;
 
-/// Longest frame that is read, in bytes: what is a little longer than allowed is told so before the connection ends.
+/// Longest frame that is read, in bytes: what is a little longer than allowed is told so before the
+/// connection ends.
 const MAX_READ_BYTES: usize = 4 * MAX_ACTION_BYTES;
 
 /// Lets a client in that has the channel's token and names a session that no other connection has.
@@ -30,8 +31,8 @@ pub(super) async fn upgrade<B: Backend>(
     if let Some(why) = stranger(place.address, &headers) {
         return refused(StatusCode::FORBIDDEN, why);
     }
-    // Before the token is looked at: a page of a browser can send requests without an Origin, though none of these, and must not
-    // lock the door with guesses.
+    // Before the token is looked at: a page of a browser can send requests without an Origin, though none of
+    // these, and must not lock the door with guesses.
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
         Err(rejection) => return rejection.into_response(),

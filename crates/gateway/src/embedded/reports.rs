@@ -82,14 +82,16 @@ fn happened<B: Backend>(gateway: &Gateway<B>, node: &Client, told: NodeEvent) ->
     Ok(json!({"ok": true}))
 }
 
-/// What a session was not told yet of runs, for an agent's program that tells it at its next turn. A method of our own.
+/// What a session was not told yet of runs, for an agent's program that tells it at its next turn. A
+/// method of our own.
 pub(super) fn take_events<B: Backend>(call: &Call<B>, params: &Params) -> Result<Value, ErrorShape> {
     let session = SessionKey::of(Some(params.text("sessionKey")?));
     let events = session.map(|session| call.gateway.backend.take_events(&session)).unwrap_or_default();
     Ok(json!({ "events": events }))
 }
 
-/// A result as nodes of all releases send it: some write a null for what is not there, or an object where text belongs.
+/// A result as nodes of all releases send it: some write a null for what is not there, or an object
+/// where text belongs.
 fn read_result(method: &str, params: Value) -> Result<InvokeResult, ErrorShape> {
     let mut params = params;
     if let Some(members) = params.as_object_mut()

@@ -51,8 +51,8 @@ pub(super) async fn get<B: Backend>(call: &Call<B>, params: Value) -> Result<Val
     Ok(json!({ "approval": snapshot(&known) }))
 }
 
-/// Answers one. What makes no sense for an approval that waits is a denial: whoever sent it meant to decide something, and
-/// only a denial cannot be wrong.
+/// Answers one. What makes no sense for an approval that waits is a denial: whoever sent it meant to decide
+/// something, and only a denial cannot be wrong.
 pub(super) async fn resolve<B: Backend>(call: &Call<B>, params: Value) -> Result<Value, ErrorShape> {
     let id = params.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let known = find(call, &id).await.ok_or_else(not_found)?;

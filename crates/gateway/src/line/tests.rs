@@ -90,7 +90,8 @@ async fn no_more_is_read_than_may_be() {
     assert_eq!(bounds.0.lock().unwrap().1, Some(Broken::TooMuch));
 }
 
-/// Sends pings without reading until the other end has enough: how many bytes left, and how the other end saw it end.
+/// Sends pings without reading until the other end has enough: how many bytes left, and how the
+/// other end saw it end.
 async fn pings(role: Role) -> (usize, Error) {
     let (mut other, line) = duplex(PIPE);
     let config = WebSocketConfig::default().read_buffer_size(crate::READ_BYTES);

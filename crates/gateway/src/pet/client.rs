@@ -1,8 +1,9 @@
 //! The client's end: a link to somebody else's pet server that is kept up, and what that server asks.
 //!
-//! [`connect`] starts a task that connects, and connects again when the connection is lost. Each [`PetCall`] belongs to the very
-//! connection that brought it: its answer leaves over that one or not at all, and fails as [`AnswerError::Gone`] once it is
-//! lost. What is not answered is denied by the server when its time is over.
+//! [`connect`] starts a task that connects, and connects again when the connection is lost. Each [`PetCall`]
+//! belongs to the very connection that brought it: its answer leaves over that one or not at all, and fails
+//! as [`AnswerError::Gone`] once it is lost. What is not answered is denied by the server when
+//! its time is over.
 
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -34,8 +35,8 @@ pub struct Options {
     pub token: Option<PetToken>,
 }
 
-/// Reads the address of a pet server: `ws://` for this machine only and `wss://`, port 8080 or 443 and path `/ws` where it
-/// names none. The session and the token have fields of their own.
+/// Reads the address of a pet server: `ws://` for this machine only and `wss://`, port 8080 or 443 and path
+/// `/ws` where it names none. The session and the token have fields of their own.
 ///
 /// ```
 /// # use countersign_gateway::pet::client::address;
@@ -55,7 +56,8 @@ pub enum Notice {
     Opened,
     /// A call waits for an answer.
     Asked(PetCall),
-    /// It is not there, and what it asked is void; it is tried again after this time, or only when the person did something.
+    /// It is not there, and what it asked is void; it is tried again after this time, or only when the
+    /// person did something.
     Lost {
         /// Why.
         problem: LinkProblem,
@@ -64,7 +66,8 @@ pub enum Notice {
     },
 }
 
-/// A call that waits for an answer. Every text in it is the server's word. Dropping it leaves the call to its end.
+/// A call that waits for an answer. Every text in it is the server's word. Dropping it leaves the
+/// call to its end.
 pub struct PetCall {
     /// The server's id for it.
     pub request_id: String,
@@ -144,7 +147,8 @@ impl fmt::Debug for PetCall {
     }
 }
 
-/// Starts a link on `tracker`; it ends with `stop` or with the handle. A call that nobody takes is left to its end.
+/// Starts a link on `tracker`; it ends with `stop` or with the handle. A call that nobody takes is
+/// left to its end.
 pub fn connect(
     options: Options,
     tracker: &TaskTracker,

@@ -6,8 +6,8 @@ use countersign_protocol::pet::{RESPONSE_ACTION, SessionId};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// A server that asked about one call, and hears these lines: nothing but an approval of this very call approves it, once, and
-/// what was never pushed is not answered.
+/// A server that asked about one call, and hears these lines: nothing but an approval of this very call
+/// approves it, once, and what was never pushed is not answered.
 pub fn server(text: &str) {
     let Ok(id) = SessionId::parse("desk") else { return };
     let now = Moment { at: Instant::now(), unix_ms: 1_760_000_000_000 };

@@ -1,4 +1,5 @@
-//! Choices that hold for exactly the same call as long as a connection lives. Nothing is remembered unless the client says so.
+//! Choices that hold for exactly the same call as long as a connection lives. Nothing is remembered unless
+//! the client says so.
 
 use super::Choice;
 
@@ -15,7 +16,8 @@ pub struct Remembered {
     pub id: u64,
     /// The tool.
     pub tool: String,
-    /// Its arguments as JSON. Only the same text is the same call: in another order they are asked about again.
+    /// Its arguments as JSON. Only the same text is the same call: in another order they are
+    /// asked about again.
     pub arguments: String,
     /// What else had to be the same, as whoever asks says it.
     pub context: String,
@@ -45,8 +47,8 @@ impl Memory {
         self.kept.iter().find(|kept| kept.is_about(tool, arguments, context)).map(|kept| kept.choice)
     }
 
-    /// Remembers a choice in the place of an earlier one about the same call. False without room: then the call is asked
-    /// about again.
+    /// Remembers a choice in the place of an earlier one about the same call. False without room: then the
+    /// call is asked about again.
     pub(super) fn keep(&mut self, call: RememberedCall, choice: Choice, now_ms: i64) -> bool {
         let RememberedCall { tool, arguments, context } = call;
         self.kept.retain(|kept| !kept.is_about(&tool, &arguments, &context));

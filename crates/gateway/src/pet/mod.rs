@@ -1,9 +1,10 @@
 //! The pet channel, both ends: companion clients answer for the tool calls of one session
 //! (docs/protocol/pet-channel.md).
 //!
-//! [`Pets`] is the server's handle: it asks the client of a session about a call. [`client`] is the other end, connected to
-//! somebody else's server. A call is asked about over one connection, and only what comes over that very connection answers
-//! it. Nobody who answers, too late, too much at once: nothing of that approves.
+//! [`Pets`] is the server's handle: it asks the client of a session about a call. [`client`] is the other
+//! end, connected to somebody else's server. A call is asked about over one connection, and only what comes
+//! over that very connection answers it. Nobody who answers, too late, too much at once: nothing
+//! of that approves.
 
 pub mod client;
 #[cfg(fuzzing)]
@@ -29,7 +30,8 @@ pub struct Call<'a> {
     pub tool: &'a str,
     /// Its arguments, as they are pushed.
     pub arguments: &'a Value,
-    /// What else has to be the same for a remembered choice to count, such as the folder or a script's content. Never pushed.
+    /// What else has to be the same for a remembered choice to count, such as the folder or a script's
+    /// content. Never pushed.
     pub context: &'a str,
 }
 
@@ -47,7 +49,8 @@ pub enum Choice {
 pub enum Keep {
     /// For the one call.
     Once,
-    /// For exactly the same call in the same [context](Call::context) too, as long as the connection lives. Needs a server of Countersign's; others count it once.
+    /// For exactly the same call in the same [context](Call::context) too, as long as the connection lives.
+    /// Needs a server of Countersign's; others count it once.
     Session,
 }
 

@@ -1,8 +1,8 @@
 //! The server's handle: who is connected, what is asked of whom, and what was remembered.
 //!
-//! The channel is closed until somebody opens it with a token of its own: whoever has that token may answer. Turns that did
-//! not come from this channel are none of its business, nor is which tools need an approval; whoever calls [`Pets::ask`] asks
-//! only for those that did and do.
+//! The channel is closed until somebody opens it with a token of its own: whoever has that token may answer.
+//! Turns that did not come from this channel are none of its business, nor is which tools need an approval;
+//! whoever calls [`Pets::ask`] asks only for those that did and do.
 
 mod connection;
 
@@ -78,7 +78,8 @@ pub(crate) enum Unseated {
     /// The channel is closed.
     #[error("the pet channel is turned off")]
     Closed,
-    /// Another connection has the session. The first keeps it: a second one could take over what the first is asked.
+    /// Another connection has the session. The first keeps it: a second one could take over what
+    /// the first is asked.
     #[error("another connection has this sessionId; it is free again when that one ends")]
     Taken,
     /// Too many are connected.
@@ -86,7 +87,8 @@ pub(crate) enum Unseated {
     Full,
 }
 
-/// The place of one connection. Dropping it gives the session free: whoever waits hears that the client is gone.
+/// The place of one connection. Dropping it gives the session free: whoever waits hears that
+/// the client is gone.
 pub(crate) struct Seated {
     pets: Pets,
     id: SessionId,
@@ -128,8 +130,9 @@ impl Pets {
         lock(&self.0.opened).as_ref().map(|opened| opened.token.clone())
     }
 
-    /// Asks the client of a session about a call and waits for the answer, at most `wait` and at most a day. The call counts as
-    /// asked before it is pushed, so that no answer can be too early. Dropping the future withdraws the question.
+    /// Asks the client of a session about a call and waits for the answer, at most `wait` and at most a day.
+    /// The call counts as asked before it is pushed, so that no answer can be too early. Dropping the future
+    /// withdraws the question.
     pub async fn ask(&self, session_id: &str, call: Call<'_>, wait: Duration) -> AskOutcome {
         let Some(seat) = self.seat_of(session_id) else { return AskOutcome::NoSuchSession };
         let request_id = lock(&self.0.ids).next((self.0.now_ms)());

@@ -1,8 +1,10 @@
-//! The server's end of one connection, sans IO: what was asked over it, what its client says, and what it remembers.
+//! The server's end of one connection, sans IO: what was asked over it, what its client says, and
+//! what it remembers.
 //!
-//! A [`Session`] is told the time and every frame and answers with what to do. It knows only what was asked over its own
-//! connection, so nobody else's answer can count. A call is registered before its push can be had, so no answer comes too
-//! early; and until that push was taken nothing answers it, so nothing is approved unseen.
+//! A [`Session`] is told the time and every frame and answers with what to do. It knows only what was asked
+//! over its own connection, so nobody else's answer can count. A call is registered before its push can be
+//! had, so no answer comes too early; and until that push was taken nothing answers it, so nothing is
+//! approved unseen.
 
 use super::memory::{Memory, Remembered, RememberedCall};
 use super::{Call, Choice, Keep};

@@ -1,7 +1,9 @@
-//! The port: who may have how many connections, how long they have to say who they are, and what of them is read before.
+//! The port: who may have how many connections, how long they have to say who they are, and what of
+//! them is read before.
 //!
-//! Any user of the machine can connect. A place is counted for whoever the kernel says it is, and other users together have no
-//! more than a part: whatever they do, programs of the person's own and devices that were let in find theirs.
+//! Any user of the machine can connect. A place is counted for whoever the kernel says it is, and other users
+//! together have no more than a part: whatever they do, programs of the person's own and devices that were
+//! let in find theirs.
 
 mod peer;
 mod turned_away;
@@ -25,8 +27,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use turned_away::Ledger;
 
-/// Connections that may be open at once: more than programs on one machine, and half of the files that a process may have open
-/// where nobody raised that.
+/// Connections that may be open at once: more than programs on one machine, and half of the files that a
+/// process may have open where nobody raised that.
 const MAX_CONNECTIONS: usize = 512;
 
 /// Those of them that all other users may have together: an agent in an account of its own needs a few.
@@ -45,8 +47,9 @@ const MAX_OWN_UNKNOWN: usize = 128;
 /// How long a request may take to come whole, without its body: it comes from this machine.
 const HEAD_WAIT: Duration = Duration::from_secs(10);
 
-/// What is read of a connection before it is known, in bytes: its request, and once more after the upgrade its first frame,
-/// with a few pings before it. The session says what is wrong with a frame that is a little longer.
+/// What is read of a connection before it is known, in bytes: its request, and once more after the upgrade
+/// its first frame, with a few pings before it. The session says what is wrong with a frame that is
+/// a little longer.
 const MAX_UNKNOWN_BYTES: usize = MAX_HANDSHAKE_BYTES + 4 * 1_024;
 
 /// How long to wait when the system has no file for one more connection. It waits in the kernel meanwhile.
@@ -140,7 +143,8 @@ struct Stage {
 }
 
 impl Admission {
-    /// The request was taken for a WebSocket's: the first frame may come. Whoever attends to it sees to its time.
+    /// The request was taken for a WebSocket's: the first frame may come. Whoever attends to it
+    /// sees to its time.
     pub(super) fn upgraded(&self) {
         self.stage().allowance = Allowance { bytes: MAX_UNKNOWN_BYTES, until: None };
     }
@@ -246,7 +250,8 @@ impl Listener for Port {
                 Ok(accepted) => accepted,
                 Err(error) if is_of_one_connection(&error) => continue,
                 Err(error) => {
-                    // Others wait in the kernel until a file is free: neither the end nor a reason to try without a pause.
+                    // Others wait in the kernel until a file is free: neither the end nor a reason to try
+                    // without a pause.
                     if !std::mem::replace(&mut self.is_out_of_files, true) {
                         tracing::error!(%error, "embedded gateway: no more connections for now");
                     }

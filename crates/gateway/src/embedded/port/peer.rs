@@ -1,4 +1,5 @@
-//! Whose a connection is: on loopback the kernel knows the user at its other end, and tells it in its tables of sockets.
+//! Whose a connection is: on loopback the kernel knows the user at its other end, and tells it in its
+//! tables of sockets.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 pub enum Peer {
     /// A user of this machine, by number.
     User(u32),
-    /// An address, where nobody says which user it is. The whole of loopback is one: a program may come from any of these.
+    /// An address, where nobody says which user it is. The whole of loopback is one: a program may come
+    /// from any of these.
     Address(IpAddr),
 }
 
@@ -36,8 +38,8 @@ impl fmt::Display for Peer {
 /// The kernel's tables of TCP sockets. A socket of IPv6 may speak IPv4, so both count.
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/// How long what was read counts for connections that came with those of that time: a flood is looked up at once, and no
-/// port number changes hands so fast.
+/// How long what was read counts for connections that came with those of that time: a flood is looked up at
+/// once, and no port number changes hands so fast.
 const FRESH: Duration = Duration::from_millis(50);
 
 /// Who is connected to one port, as it was a moment ago.
@@ -66,8 +68,8 @@ impl Owners {
     }
 }
 
-/// The users of all connections to a port of this machine, by the address that they come from. What cannot be read is left
-/// out.
+/// The users of all connections to a port of this machine, by the address that they come from. What cannot be
+/// read is left out.
 fn connected_to(port: u16) -> HashMap<SocketAddr, u32> {
     let mut all = HashMap::new();
     for table in TABLES {
@@ -95,7 +97,8 @@ struct Row {
 /// The state of a connection that both ends have open.
 const ESTABLISHED: &str = "01";
 
-/// Reads a line of a table: number, own and other address, state, queues, timer, retransmits, user, timeout, inode.
+/// Reads a line of a table: number, own and other address, state, queues, timer, retransmits,
+/// user, timeout, inode.
 fn row(line: &str) -> Option<Row> {
     let mut words = line.split_ascii_whitespace().skip(1);
     let (from, to) = (socket(words.next()?)?, socket(words.next()?)?);

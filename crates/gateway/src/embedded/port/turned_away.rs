@@ -1,4 +1,5 @@
-//! Who was turned away lately, and why: for the log, where a flood is one line now and then, and for the person.
+//! Who was turned away lately, and why: for the log, where a flood is one line now and then,
+//! and for the person.
 
 use super::Peer;
 use std::collections::HashMap;

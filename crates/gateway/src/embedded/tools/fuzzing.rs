@@ -3,7 +3,8 @@
 use super::request::{RequestedCall, Who};
 use serde_json::Map;
 
-/// The body of a call: a tool has a name, whoever asks an agent and a session, and a workspace is somewhere or nowhere.
+/// The body of a call: a tool has a name, whoever asks an agent and a session, and a workspace is
+/// somewhere or nowhere.
 pub fn tool_call(body: Map<String, serde_json::Value>) {
     if let Ok(asked) = RequestedCall::of(body) {
         assert!(!asked.tool.trim().is_empty());

@@ -1,7 +1,9 @@
-//! `POST /tools/invoke` and `GET /tools`: tools for programs that hold the gateway's token and speak no WebSocket.
+//! `POST /tools/invoke` and `GET /tools`: tools for programs that hold the gateway's token and
+//! speak no WebSocket.
 //!
-//! The token lets nobody do what a person would have to be asked about: the [`Backend`] sees to that for every call, and
-//! nothing that a request says of approvals is read. A caller that goes away calls its tool off.
+//! The token lets nobody do what a person would have to be asked about: the [`Backend`] sees to that for
+//! every call, and nothing that a request says of approvals is read. A caller that goes away
+//! calls its tool off.
 
 use super::request::{Mode, RequestedCall, Who, Wrong, wrong};
 use super::{Listing, ToolError};
@@ -30,21 +32,22 @@ pub(in crate::embedded) const INVOKE: &str = "/tools/invoke";
 /// Where they are listed.
 pub(in crate::embedded) const LIST: &str = "/tools";
 
-/// Calls that may be under way at once. Each holds its body, and most wait for one person: more than these would never
-/// be answered in time.
+/// Calls that may be under way at once. Each holds its body, and most wait for one person: more than these
+/// would never be answered in time.
 const MAX_CALLS: usize = 64;
 
 /// Largest body of a call, in bytes, as the peers have it.
 const MAX_BODY: usize = 2 * 1_024 * 1_024;
 
-/// Bytes of a body that is too large which are read all the same: whoever still sends when the connection ends does not get
-/// the answer.
+/// Bytes of a body that is too large which are read all the same: whoever still sends when the connection
+/// ends does not get the answer.
 const MAX_HEARD: usize = 64 * 1_024 * 1_024;
 
 /// How long a body may take, as at the peers: it comes from this machine.
 const BODY_WAIT: Duration = Duration::from_secs(30);
 
-/// Seconds after which a caller may try again when too many calls are under way: nobody can know, and asking costs little.
+/// Seconds after which a caller may try again when too many calls are under way: nobody can know, and
+/// asking costs little.
 const BUSY_RETRY: u64 = 1;
 
 /// Longest name of a program that is kept, in characters: it is shown to people.
@@ -70,7 +73,8 @@ impl CallSlots {
     }
 }
 
-/// Calls a tool. The answer comes when the tool has ended; until then the connection is what keeps the call alive.
+/// Calls a tool. The answer comes when the tool has ended; until then the connection is what
+/// keeps the call alive.
 pub(in crate::embedded) async fn invoke<B: Backend>(
     State(serving): State<Serving<B>>,
     ConnectInfo(Arrival(place)): ConnectInfo<Arrival>,
@@ -124,8 +128,8 @@ async fn invoked<B: Backend>(
         approval_timeout_ms: None,
         takes_command: false,
     };
-    // Dropping this future, as happens when the connection ends, calls the tool off. The tool is not dropped with it: what
-    // it has begun is to end in its own way, and holds its seat until then.
+    // Dropping this future, as happens when the connection ends, calls the tool off. The tool is not dropped
+    // with it: what it has begun is to end in its own way, and holds its seat until then.
     let gone = serving.stop.child_token();
     let _calls_off = gone.clone().drop_guard();
     let backend = Arc::clone(gateway);
@@ -175,8 +179,8 @@ async fn listed<B: Backend>(
     Ok(shown)
 }
 
-/// Whether a request is heard at all: from a program of this machine that means this gateway, by the method that the path
-/// takes, with the token. Wrong tokens count as those of connections do.
+/// Whether a request is heard at all: from a program of this machine that means this gateway, by the method
+/// that the path takes, with the token. Wrong tokens count as those of connections do.
 fn admit<B: Backend>(
     gateway: &Gateway<B>,
     place: &Admission,

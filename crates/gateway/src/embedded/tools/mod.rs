@@ -1,7 +1,7 @@
 //! Tools over the gateway: lists of them for operators, and lists and calls over HTTP ([`http`]).
 //!
-//! Nothing here knows what a tool does, which ones a caller gets, or who has to be asked before one is called: the
-//! [`Backend`] does. What a caller says of an approval is never read.
+//! Nothing here knows what a tool does, which ones a caller gets, or who has to be asked before one is
+//! called: the [`Backend`] does. What a caller says of an approval is never read.
 
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -23,8 +23,8 @@ pub struct Listing {
     pub profile: Option<String>,
     /// The tools that are left, in a steady order.
     pub tools: Vec<ToolView>,
-    /// The same ones in the same order, as the caller's provider wants them declared; empty where the caller names no
-    /// provider.
+    /// The same ones in the same order, as the caller's provider wants them declared; empty where the caller
+    /// names no provider.
     pub declarations: Vec<Value>,
     /// The other ones.
     pub removed: Vec<RemovedTool>,

@@ -46,7 +46,8 @@ pub(super) enum Wrong {
 pub(super) struct Who {
     pub(super) agent: String,
     pub(super) session: String,
-    /// Layers of the tool policy are for single providers and models: they hold for a list and for a call alike.
+    /// Layers of the tool policy are for single providers and models: they hold for a list and
+    /// for a call alike.
     pub(super) provider: Option<String>,
     pub(super) model: Option<String>,
     /// Empty where none was named.
@@ -64,8 +65,8 @@ pub(super) struct Words<'a> {
 }
 
 impl Who {
-    /// The agent is the session's where its key names one; the session is the agent's main one where none is named
-    /// (2026.9.6, tools invoke API).
+    /// The agent is the session's where its key names one; the session is the agent's main one where none is
+    /// named (2026.9.6, tools invoke API).
     pub(super) fn of(words: Words<'_>) -> Result<Self, Wrong> {
         let Words { agent, session, provider, model, workspace } = words;
         let agent = word("agentId", agent)?;

@@ -192,7 +192,8 @@ impl LinkTask {
     }
 }
 
-/// Whether a connection ever brought anything. One that is taken and dropped at once is no reason to try again sooner.
+/// Whether a connection ever brought anything. One that is taken and dropped at once is no reason to
+/// try again sooner.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Life {
     None,

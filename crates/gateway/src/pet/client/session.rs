@@ -1,7 +1,7 @@
 //! The client's end of one connection, sans IO: what the server asks, and what it says to our answers.
 //!
-//! An id counts once on a connection: a second push under it is passed over, so that what a person was shown is what their
-//! answer is about.
+//! An id counts once on a connection: a second push under it is passed over, so that what a person was shown
+//! is what their answer is about.
 
 use super::AnswerError;
 use crate::pet::{APPROVAL_WAIT, Choice, Keep};

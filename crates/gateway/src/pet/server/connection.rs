@@ -1,4 +1,5 @@
-//! One connection: frames in, answers and pushes out. What waits to be pushed stays in the session, so nothing piles up here.
+//! One connection: frames in, answers and pushes out. What waits to be pushed stays in the session, so
+//! nothing piles up here.
 
 use super::{PetConnection, Seated, lock};
 use crate::pet::session::{Output, heartbeat as heartbeat_push};
@@ -15,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 /// How often the client hears that the connection lives.
 const HEARTBEAT: Duration = Duration::from_millis(HEARTBEAT_MS);
 
-/// After this long without a sign of life a client is gone: three heartbeats, each with a ping, which every WebSocket answers.
+/// After this long without a sign of life a client is gone: three heartbeats, each with a ping, which every
+/// WebSocket answers.
 const SILENCE: Duration = Duration::from_millis(3 * HEARTBEAT_MS);
 
 /// How long a frame may take to leave: a client that does not read for so long is gone.
@@ -24,7 +26,8 @@ const SEND: Duration = Duration::from_secs(10);
 /// How long the close may take to leave.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Runs a connection to its end: that of its client, of its session, of the channel or of the server, which `stop` tells.
+/// Runs a connection to its end: that of its client, of its session, of the channel or of the server,
+/// which `stop` tells.
 pub(crate) async fn run(
     seated: Seated,
     incoming: impl Stream<Item = Result<Message, Error>> + Unpin,

@@ -1,4 +1,5 @@
-//! One connection against a server that each test scripts, in memory: the clock is paused, so every wait is exact.
+//! One connection against a server that each test scripts, in memory: the clock is paused, so
+//! every wait is exact.
 
 use super::*;
 use crate::client::socket::Stream;
