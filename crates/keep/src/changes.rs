@@ -21,7 +21,8 @@ pub struct Change {
     pub before: Option<Side>,
     /// What is there after; nothing for what was deleted.
     pub after: Option<Side>,
-    /// Somebody else changed it between two of several spans, so that it is not put back. Never so for one span.
+    /// Somebody else changed it between two of several spans, so that it is not put back. Never
+    /// so for one span.
     pub is_between: bool,
 }
 

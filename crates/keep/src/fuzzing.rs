@@ -3,7 +3,8 @@
 use crate::state::StateFile;
 use crate::tree::{piece, pieces};
 
-/// A state's file, and a piece of its entries: what is read says the same when it is written and read again, and names nothing outside.
+/// A state's file, and a piece of its entries: what is read says the same when it is written and read again,
+/// and names nothing outside.
 pub fn state_file(bytes: &[u8]) {
     if let Some(state) = StateFile::read(bytes) {
         let written = state.bytes().unwrap();

@@ -1,7 +1,9 @@
-//! What was last seen of a workspace: which content each file had, and by what one can tell that it still has it.
+//! What was last seen of a workspace: which content each file had, and by what one can tell that
+//! it still has it.
 //!
-//! A file with the same size, times and inode has the same content, unless it was written within the grain of the clock after it was
-//! read. So the stamp of a file that was changed shortly before it was read is not stored, and it is read again the next time.
+//! A file with the same size, times and inode has the same content, unless it was written within the grain of
+//! the clock after it was read. So the stamp of a file that was changed shortly before it was read is not
+//! stored, and it is read again the next time.
 
 use crate::digest::Digest;
 use crate::place::{Identity, Stamp};
@@ -151,5 +153,6 @@ fn boot() -> Vec<u8> {
 
 const VERSION: u16 = 1;
 
-/// How long after its last change a file may change again without a trace: the coarsest clock of a file system, FAT's, has two seconds.
+/// How long after its last change a file may change again without a trace: the coarsest clock of a file
+/// system, FAT's, has two seconds.
 const GRAIN: Duration = Duration::from_secs(2);

@@ -1,12 +1,13 @@
 //! What a workspace was before a run, and back again.
 //!
-//! A [`Keeper`] stores contents in a folder of ours, never in the workspace and never in its repository: `.git` is neither walked nor
-//! written. It tells what differs between two [`State`]s, and puts back one file or all, unless somebody changed it since. Several
-//! spans, such as those of a session's runs, are told and put back as one ([`Spans`]).
+//! A [`Keeper`] stores contents in a folder of ours, never in the workspace and never in its repository:
+//! `.git` is neither walked nor written. It tells what differs between two [`State`]s, and puts back one file
+//! or all, unless somebody changed it since. Several spans, such as those of a session's runs, are told and
+//! put back as one ([`Spans`]).
 //!
-//! What git ignores is not kept, only named, unless it was kept before. Kept are contents, permission bits, links as links, empty
-//! folders and names in any encoding; not owners, times, extended attributes, nor that two names are one file. Whatever else is not
-//! kept is said in the state, with the reason ([`LeftOutWhy`]).
+//! What git ignores is not kept, only named, unless it was kept before. Kept are contents, permission bits,
+//! links as links, empty folders and names in any encoding; not owners, times, extended attributes, nor that
+//! two names are one file. Whatever else is not kept is said in the state, with the reason ([`LeftOutWhy`]).
 //!
 //! ```no_run
 //! # use countersign_keep::{Keeper, Limits, Span, What};
@@ -17,7 +18,8 @@
 //! // A run.
 //! let after = keeper.keep(workspace, now, &|| false)?.id;
 //! let span = Span { workspace: workspace.into(), before, after };
-//! let restored = keeper.put_back(&span.into(), &What::All, &|path| path.starts_with(".vscode"), now, &|| false)?;
+//! let protected = |path: &std::path::Path| path.starts_with(".vscode");
+//! let restored = keeper.put_back(&span.into(), &What::All, &protected, now, &|| false)?;
 //! assert!(restored.conflicts.is_empty());
 //! # Ok(())
 //! # }

@@ -5,12 +5,13 @@ use std::time::Duration;
 /// Bounds of one state and of the store. Whatever a bound leaves out is named in the state, with the reason.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Limits {
-    /// Entries of a workspace that are looked at: files, folders and all else. A folder that would go beyond is not looked into.
+    /// Entries of a workspace that are looked at: files, folders and all else. A folder that would go beyond
+    /// is not looked into.
     pub entries: usize,
     /// Content kept for one state, in bytes as it lies in the workspace.
     pub bytes: u64,
-    /// Content of one file, in bytes. It is held in memory while it is kept, once for each of [`WORKERS`] threads. At most
-    /// [`MOST_CONTENT`].
+    /// Content of one file, in bytes. It is held in memory while it is kept, once for each of [`WORKERS`]
+    /// threads. At most [`MOST_CONTENT`].
     pub file: u64,
     /// Folders within folders.
     pub depth: usize,

@@ -36,7 +36,8 @@ impl Pair {
         Ok(Self { file, before: entries, after: others, between: HashSet::new() })
     }
 
-    /// The same, without entries of pieces that both have: nothing differs there, and most of a large workspace is of that kind.
+    /// The same, without entries of pieces that both have: nothing differs there, and most of a large
+    /// workspace is of that kind.
     pub(crate) fn differing(
         store: &Locked<'_>,
         (before, file): (&StateId, StateFile),
@@ -53,7 +54,8 @@ impl Pair {
         Ok(Self { file, before: entries, after: others, between: HashSet::new() })
     }
 
-    /// Where they differ, in the order of paths. Below a folder that one of them did not look into nothing can be said.
+    /// Where they differ, in the order of paths. Below a folder that one of them did not look into
+    /// nothing can be said.
     pub(crate) fn differences(&self) -> Vec<Difference<'_>> {
         let closed: HashSet<&[u8]> = self
             .before
@@ -83,7 +85,8 @@ impl Pair {
     }
 }
 
-/// Files that were moved: by the new path, what there was at the old one. One that could come from several places is none.
+/// Files that were moved: by the new path, what there was at the old one. One that could come from
+/// several places is none.
 pub(crate) fn moves<'a>(differences: &[Difference<'a>]) -> HashMap<&'a [u8], Difference<'a>> {
     type Content<'a> = (&'a Digest, u16);
     fn content(node: Option<&Node>) -> Option<Content<'_>> {

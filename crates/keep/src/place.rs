@@ -1,5 +1,5 @@
-//! A workspace as one open folder. Everything in it is reached from that descriptor, never through a link and never above it,
-//! whatever is swapped in its place meanwhile.
+//! A workspace as one open folder. Everything in it is reached from that descriptor, never through a link and
+//! never above it, whatever is swapped in its place meanwhile.
 
 use crate::tree::as_path;
 use rustix::fs::{
@@ -28,7 +28,8 @@ pub(crate) struct Identity {
     born_ns: Option<i64>,
 }
 
-/// What the system says of a file; the same again means the same content, but for changes within the clock's grain.
+/// What the system says of a file; the same again means the same content, but for changes within
+/// the clock's grain.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Stamp {
     pub(crate) size: u64,
@@ -85,8 +86,8 @@ impl Identity {
         Ok(Self { device: stat.st_dev, inode: stat.st_ino, born_ns })
     }
 
-    /// Whether both are the same folder. Numbers of devices can change when the machine starts again; nobody can choose when a
-    /// folder was made.
+    /// Whether both are the same folder. Numbers of devices can change when the machine starts again; nobody
+    /// can choose when a folder was made.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_born_so = match (self.born_ns, other.born_ns) {
             (Some(born), Some(other)) => born == other,

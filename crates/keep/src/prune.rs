@@ -1,5 +1,5 @@
-//! What is too old or too much goes: states first, then the objects that no state names. Whenever this is interrupted, every state that
-//! is left has all of its objects.
+//! What is too old or too much goes: states first, then the objects that no state names. Whenever this is
+//! interrupted, every state that is left has all of its objects.
 
 use crate::digest::{Digest, StateId};
 use crate::failed::{Cancel, Failed};

@@ -1,8 +1,10 @@
-//! Putting back: what lies at a path after a run gives way to what lay there before it, if it still is what the run left.
+//! Putting back: what lies at a path after a run gives way to what lay there before it, if it still is
+//! what the run left.
 //!
-//! Everything is reached from the open workspace, never through a link. Nothing is written into: a file is made beside its place and
-//! exchanged with what is there, and what comes out of the exchange is looked at once more. If somebody else changed it in between,
-//! it goes back and is a conflict. So a hard link to a file elsewhere never leads a write there, and no change is lost.
+//! Everything is reached from the open workspace, never through a link. Nothing is written into: a file is
+//! made beside its place and exchanged with what is there, and what comes out of the exchange is looked at
+//! once more. If somebody else changed it in between, it goes back and is a conflict. So a hard link to a
+//! file elsewhere never leads a write there, and no change is lost.
 
 mod aside;
 mod hands;
@@ -29,7 +31,8 @@ use std::time::SystemTime;
 pub enum What {
     /// All of it.
     All,
-    /// These paths from the workspace, what lies below them, and the folders that they need. For what was moved, either path takes both.
+    /// These paths from the workspace, what lies below them, and the folders that they need. For what was
+    /// moved, either path takes both.
     Files(Vec<PathBuf>),
 }
 
@@ -110,7 +113,8 @@ pub(crate) fn put_back(
     // What was left aside is tidied up by the way: nobody asked for it.
     let asked = steps.iter().take(asked).filter(is_done).map(|step| to_path(step.path)).collect();
 
-    // The state that this made, not what is there by now: what somebody changed meanwhile is no part of the undo.
+    // The state that this made, not what is there by now: what somebody changed meanwhile is no
+    // part of the undo.
     let mut entries: BTreeMap<&[u8], &Node> =
         current.entries.iter().map(|entry| (entry.path.as_slice(), &entry.node)).collect();
     for step in &put {
@@ -197,8 +201,8 @@ fn steps<'a>(
     steps
 }
 
-/// What lies aside since a process was killed that was putting back. All of it was kept just now, so that its removal is undone with
-/// the rest.
+/// What lies aside since a process was killed that was putting back. All of it was kept just now, so that its
+/// removal is undone with the rest.
 fn left_aside<'a>(current: &'a Kept, steps: &[Step<'_>], protected: Protected<'_>) -> Vec<Step<'a>> {
     let is_step = |path: &[u8]| steps.binary_search_by(|step| step.path.cmp(path)).is_ok();
     let is_left = |entry: &&Entry| {
@@ -233,7 +237,8 @@ impl Outcome {
     }
 }
 
-/// What goes, from the innermost; then what comes, from the outermost; then the modes of folders, since these can forbid both.
+/// What goes, from the innermost; then what comes, from the outermost; then the modes of folders, since these
+/// can forbid both.
 fn carry_out(
     store: &Locked<'_>,
     hands: &Hands<'_>,

@@ -1,7 +1,8 @@
 //! Several spans of one workspace that are looked at together, such as those of all runs of a session.
 //!
-//! Of each path counts what was there before the first run that changed it, and what the last one left. What others did there between
-//! two runs belongs to nobody here: a path that somebody changed then is marked, and never put back.
+//! Of each path counts what was there before the first run that changed it, and what the last one left. What
+//! others did there between two runs belongs to nobody here: a path that somebody changed then is marked,
+//! and never put back.
 
 use crate::digest::StateId;
 use crate::failed::{Cancel, Failed};
@@ -51,7 +52,8 @@ pub enum Deed {
 }
 
 impl Spans {
-    /// Of a folder by its real path. Parts whose states are as old as each other have to come in their order; nothing if there are none.
+    /// Of a folder by its real path. Parts whose states are as old as each other have to come in their order;
+    /// nothing if there are none.
     #[must_use]
     pub fn new(workspace: PathBuf, parts: Vec<Part>) -> Option<Self> {
         (!parts.is_empty()).then_some(Self { workspace, parts })
@@ -103,7 +105,8 @@ pub(crate) fn load(store: &Locked<'_>, spans: &Spans) -> Result<Pair, Failed> {
     }
     loaded.sort_by_key(|(_, before, _)| before.kept_at_ms());
     let mut chains: BTreeMap<Vec<u8>, Chain> = BTreeMap::new();
-    // While parts overlap, nothing between them is anybody else's: when the newest row of such parts began, and until when it goes.
+    // While parts overlap, nothing between them is anybody else's: when the newest row of such parts began,
+    // and until when it goes.
     let (mut since_ms, mut until_ms) = (0, 0);
     let mut file: Option<StateFile> = None;
     for (part, before, after) in loaded {

@@ -1,4 +1,5 @@
-//! The folder of ours: contents by their SHA-256, states that name them, and what was last seen of each workspace.
+//! The folder of ours: contents by their SHA-256, states that name them, and what was last seen
+//! of each workspace.
 //!
 //! ```text
 //! lock              held while anything here is used
@@ -8,9 +9,10 @@
 //! fresh/            what is being written
 //! ```
 //!
-//! Everything is written beside its place and renamed into it, a state last. A state is synced before it is named to anybody; objects are
-//! not waited for, since an agent would wait for the whole disk. What a power cut takes of them is found by its hash when it is read,
-//! is never put back, and is written again by the first keep after it.
+//! Everything is written beside its place and renamed into it, a state last. A state is synced before it is
+//! named to anybody; objects are not waited for, since an agent would wait for the whole disk. What a power
+//! cut takes of them is found by its hash when it is read, is never put back, and is written again by the
+//! first keep after it.
 
 use crate::digest::{Digest, StateId};
 use crate::failed::{Cancel, Failed};
@@ -127,7 +129,8 @@ impl Locked<'_> {
         Ok(digest)
     }
 
-    /// A content of at most `most` bytes. What is not what was written is removed, so that the next keep writes it again.
+    /// A content of at most `most` bytes. What is not what was written is removed, so that the next keep
+    /// writes it again.
     pub(crate) fn get(&self, digest: &Digest, most: u64) -> Result<Vec<u8>, Missing> {
         let path = self.object(digest);
         let bytes = read(&path, most.min(MOST_CONTENT).saturating_add(HEAD as u64)).map_err(Missing::from)?;

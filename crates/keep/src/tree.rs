@@ -1,7 +1,8 @@
 //! What a workspace was, as values: one entry for each name, and how they are written.
 //!
-//! Entries are in the order of their paths' bytes, so that what holds something comes before it. They are stored in pieces, cut where
-//! the paths alone say so: of two states that differ in one file, all pieces but one are the same objects.
+//! Entries are in the order of their paths' bytes, so that what holds something comes before it. They are
+//! stored in pieces, cut where the paths alone say so: of two states that differ in one file, all pieces but
+//! one are the same objects.
 
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
@@ -179,7 +180,8 @@ fn is_sound(entry: &Entry) -> bool {
     entry.path.split(|byte| *byte == b'/').all(|name| is_name(name) && (is_left || !is_repository(name)))
 }
 
-/// Whether a piece ends behind this path: by a hash (FNV-1a) of it, so that pieces are about [`USUAL_PIECE`] long.
+/// Whether a piece ends behind this path: by a hash (FNV-1a) of it, so that pieces are about
+/// [`USUAL_PIECE`] long.
 fn boundary(path: &[u8]) -> bool {
     let hash = path.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

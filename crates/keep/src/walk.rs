@@ -1,4 +1,5 @@
-//! Every name in a workspace, in the order of their bytes, with what git's rules make of it. Contents are not read here.
+//! Every name in a workspace, in the order of their bytes, with what git's rules make of it. Contents
+//! are not read here.
 
 mod rules;
 
@@ -125,7 +126,8 @@ impl Walk<'_> {
                 Kind::Folder if self.ours.is(&stat) => Some(LeftOutWhy::Ours),
                 Kind::Folder if !self.place.identity.has_device_of(&stat) => Some(LeftOutWhy::Elsewhere),
                 Kind::Folder => (!self.index.has_below(&path) && is_ignored()).then_some(LeftOutWhy::Ignored),
-                // What is kept once stays kept, or an agent could have it forgotten by a line in `.gitignore`.
+                // What is kept once stays kept, or an agent could have it forgotten by a line
+                // in `.gitignore`.
                 Kind::File if !self.index.has(&path) && is_ignored() => Some(LeftOutWhy::Ignored),
                 Kind::File if stamp.size > self.limits.file => Some(LeftOutWhy::TooLarge),
                 Kind::File => None,
@@ -160,8 +162,8 @@ impl Walk<'_> {
         }
     }
 
-    /// An ignored folder: with the names in it where these are few, else alone. What builds make are thousands, what people lay
-    /// aside is not.
+    /// An ignored folder: with the names in it where these are few, else alone. What builds make are
+    /// thousands, what people lay aside is not.
     fn ignored(&self, path: Vec<u8>, mode: u16, time_ns: i64, found: &mut Found) {
         let mut entries = Vec::new();
         let room = self.limits.entries.saturating_sub(found.entries.len() + found.files.len());
@@ -228,5 +230,6 @@ fn why(error: &std::io::Error) -> LeftOutWhy {
     }
 }
 
-/// Names of an ignored folder that are recorded. With more it is one entry, that of a folder which was not looked into.
+/// Names of an ignored folder that are recorded. With more it is one entry, that of a folder which was
+/// not looked into.
 const NAMED_IGNORED: usize = 1_000;

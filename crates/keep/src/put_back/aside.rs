@@ -1,5 +1,5 @@
-//! Names of what lies aside for a moment, while it takes the place of something or gives way to it. One that was killed in that moment
-//! leaves it there.
+//! Names of what lies aside for a moment, while it takes the place of something or gives way to it. One that
+//! was killed in that moment leaves it there.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
@@ -9,7 +9,8 @@ pub(super) fn name(number: u64) -> String {
     format!("{BEGINNING}{}-{number}", getpid().as_raw_nonzero())
 }
 
-/// Whether something of this name was left by a process that is gone. Where the process cannot be known, it is not.
+/// Whether something of this name was left by a process that is gone. Where the process cannot be
+/// known, it is not.
 pub(super) fn is_left(name: &[u8]) -> bool {
     maker(name).is_some_and(|maker| test_kill_process(maker) == Err(Errno::SRCH))
 }

@@ -1,4 +1,5 @@
-//! The few things that are done to a workspace, each without following a link and without losing what somebody else put there.
+//! The few things that are done to a workspace, each without following a link and without losing what
+//! somebody else put there.
 
 use super::{Kind, Node, Why, aside};
 use crate::index::Index;

@@ -1,7 +1,7 @@
 //! What git ignores: `.gitignore` of each folder, and `info/exclude` of a repository.
 //!
-//! A person's own `core.excludesFile` is not read: what only that ignores is kept, which is more and not less. Nor is git's index:
-//! a file that git has although its rules ignore it is taken for an ignored one.
+//! A person's own `core.excludesFile` is not read: what only that ignores is kept, which is more and not
+//! less. Nor is git's index: a file that git has although its rules ignore it is taken for an ignored one.
 
 use crate::place::Place;
 use crate::tree::{Kind, as_path, is_repository};

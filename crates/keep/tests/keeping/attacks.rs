@@ -8,8 +8,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// `run` changes a workspace that has `d/f`, then `swap` does something with a folder outside that has `f`. Nothing changes there,
-/// and what was in the way is told.
+/// `run` changes a workspace that has `d/f`, then `swap` does something with a folder outside that has `f`.
+/// Nothing changes there, and what was in the way is told.
 #[track_caller]
 fn check(run: impl Fn(&Bench), swap: impl Fn(&Bench, &Path), expected: &[&str]) {
     let bench = Bench::new();

@@ -28,7 +28,8 @@ pub(crate) enum Thing {
     Folder(u32),
 }
 
-/// The wall clock long before any file was made: every stamp counts as fresh, so that nothing is taken for unchanged without a look.
+/// The wall clock long before any file was made: every stamp counts as fresh, so that nothing is taken for
+/// unchanged without a look.
 pub(crate) const EARLY: SystemTime = UNIX_EPOCH;
 
 /// A day in the far future, when no stamp is fresh.

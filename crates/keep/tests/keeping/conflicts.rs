@@ -6,7 +6,8 @@ use pretty_assertions::assert_eq;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// After a run, somebody does `meanwhile`; what putting back tells as conflicts, and that nothing of `meanwhile` is lost.
+/// After a run, somebody does `meanwhile`; what putting back tells as conflicts, and that nothing of
+/// `meanwhile` is lost.
 #[track_caller]
 fn check(prepare: impl Fn(&Bench), run: impl Fn(&Bench), meanwhile: impl Fn(&Bench), expected: &[&str]) {
     let bench = Bench::with(Limits { file: 100, ..Limits::default() });

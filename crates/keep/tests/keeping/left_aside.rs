@@ -16,8 +16,8 @@ fn gone() -> u32 {
     child.id()
 }
 
-/// Something of this name is made in a workspace in which a run changed `f`. Whether it is there after the run was put back, and
-/// again after that was undone.
+/// Something of this name is made in a workspace in which a run changed `f`. Whether it is there after the
+/// run was put back, and again after that was undone.
 #[track_caller]
 fn check(name: &str, make: impl Fn(&Path), expected: [bool; 2]) {
     let bench = Bench::new();

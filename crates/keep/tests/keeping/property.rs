@@ -1,4 +1,5 @@
-//! Whatever was there and whatever was done: putting back brings the first exactly, and undoing that the second.
+//! Whatever was there and whatever was done: putting back brings the first exactly, and undoing
+//! that the second.
 
 use crate::bench::{Bench, name, told};
 use countersign_keep::What;

@@ -7,7 +7,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-/// After `prepare`, `run` is put back as a whole, and that is undone, and undone again; `expected` is what was told of the run.
+/// After `prepare`, `run` is put back as a whole, and that is undone, and undone again; `expected` is what
+/// was told of the run.
 #[track_caller]
 fn check(prepare: impl Fn(&Bench), run: impl Fn(&Bench), expected: &[&str]) {
     let bench = Bench::new();

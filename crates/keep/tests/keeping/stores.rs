@@ -62,10 +62,12 @@ fn what_did_not_change_is_not_read_again() {
     let bench = Bench::new();
     bench.write("a", "same");
     let keep = |now| bench.keeper.keep(&bench.workspace, now, &|| false).unwrap().id;
-    // How often its content was read: reading a file sets its time of access, where it was set before the last change.
+    // How often its content was read: reading a file sets its time of access, where it was set before
+    // the last change.
     let first = keep(late());
     assert_eq!(keep(late()), first, "the same state at the same time has the same name");
-    // A change within the grain of the clock, with size and times as they were: only a look at the content tells.
+    // A change within the grain of the clock, with size and times as they were: only a look at
+    // the content tells.
     let fresh = keep(EARLY);
     let modified = fs::metadata(bench.at("a")).unwrap().modified().unwrap();
     bench.write("a", "SAME");

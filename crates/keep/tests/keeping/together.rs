@@ -43,8 +43,9 @@ fn remove(path: &'static str) -> impl Fn(&Bench) {
 
 type Act<'a> = &'a dyn Fn(&Bench);
 
-/// `a` and `b` are there; a run does `one`, somebody does `between`, another run does `two`, and somebody does `since`. What differs,
-/// what putting all back tells, and that undoing it brings back exactly what there was.
+/// `a` and `b` are there; a run does `one`, somebody does `between`, another run does `two`, and somebody
+/// does `since`. What differs, what putting all back tells, and that undoing it brings back
+/// exactly what there was.
 #[track_caller]
 fn check(
     one: Act<'_>,
@@ -284,7 +285,8 @@ fn carry_out(bench: &Bench, acts: &[(usize, Option<u8>)]) {
 /// What is in a file, if it is there.
 type Content = Option<Vec<u8>>;
 
-/// What a file has to be at the end, told file by file from what every step left, and whether it is a conflict.
+/// What a file has to be at the end, told file by file from what every step left, and whether
+/// it is a conflict.
 fn expected(path: &Path, parts: &[(Deed, Files, Files)], now: &Files) -> (Content, bool) {
     let at = |files: &Files| files.get(path).cloned();
     let mut own: Vec<(Content, Content)> = Vec::new();
