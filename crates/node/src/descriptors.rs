@@ -1,5 +1,6 @@
-//! How many files this process may have open. Many agents at once need more than the usual 1 024, which is kept so low for old
-//! programs only: so a server of ours takes what the system grants, and what it starts gets the usual number back.
+//! How many files this process may have open. Many agents at once need more than the usual 1 024, which is
+//! kept so low for old programs only: so a server of ours takes what the system grants, and what it starts
+//! gets the usual number back.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
@@ -13,8 +14,8 @@ static STARTED_WITH: OnceLock<Rlimit> = OnceLock::new();
 /// How many are kept from callers.
 static KEPT: AtomicU64 = AtomicU64::new(0);
 
-/// Keeps this many descriptors from callers of this process's sockets, for what ends the process when it finds none. Belongs before
-/// they are served.
+/// Keeps this many descriptors from callers of this process's sockets, for what ends the process when it
+/// finds none. Belongs before they are served.
 pub fn keep(count: u64) {
     KEPT.store(count, Ordering::Relaxed);
 }
@@ -23,14 +24,15 @@ pub(crate) fn kept() -> u64 {
     KEPT.load(Ordering::Relaxed)
 }
 
-/// Whether a caller's connection, just accepted, leaves those that are kept. The system gives each the lowest free number, so its own
-/// says how many are left.
+/// Whether a caller's connection, just accepted, leaves those that are kept. The system gives each the lowest
+/// free number, so its own says how many are left.
 pub(crate) fn leaves_kept(connection: BorrowedFd<'_>) -> bool {
     let number = u64::try_from(connection.as_raw_fd()).unwrap_or_default();
     getrlimit(Resource::Nofile).current.is_none_or(|limit| number < limit.saturating_sub(kept()))
 }
 
-/// Raises this process's limit as far as it may, to 65 536 at most. Belongs to the start of a program, before it starts others.
+/// Raises this process's limit as far as it may, to 65 536 at most. Belongs to the start of a program, before
+/// it starts others.
 pub fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.map_or(MOST, |maximum| maximum.min(MOST));

@@ -1,4 +1,5 @@
-//! Probes what a command names: where its program really is, who could change it, what folder and script it means.
+//! Probes what a command names: where its program really is, who could change it, what folder and
+//! script it means.
 
 mod below;
 mod git;
@@ -39,8 +40,9 @@ pub struct Places<'a> {
     pub home: &'a Path,
 }
 
-/// Probes everything that judging and showing `argv` needs. Blocking, bounded: programs and scripts are hashed up to 64 MiB
-/// in all, and only where this user could rewrite them; the others are pinned by inode, size and times, or not known at all.
+/// Probes everything that judging and showing `argv` needs. Blocking, bounded: programs and scripts are
+/// hashed up to 64 MiB in all, and only where this user could rewrite them; the others are pinned by inode,
+/// size and times, or not known at all.
 pub fn gather(argv: &[String], analysis: &Analysis, places: Places<'_>) -> Facts {
     let first = argv.first().map(|name| name.as_str().into());
     let mut facts = Facts { cwd: folder(places.cwd), home: places.home.to_owned(), ..Facts::default() };
@@ -67,8 +69,8 @@ fn reached(analysis: &Analysis, facts: &Facts, depth: Depth) -> Reached {
     reached::follow(named, facts.cwd.as_ref().map(|cwd| cwd.real_path.as_path()), &facts.home, depth)
 }
 
-/// Puts the names of files in place of the patterns of a command, where it is certain in which folder a shell would look for
-/// them. Blocking, bounded like one look into a large folder for each pattern.
+/// Puts the names of files in place of the patterns of a command, where it is certain in which folder a shell
+/// would look for them. Blocking, bounded like one look into a large folder for each pattern.
 pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
     let mut effort = names::Effort::default();
     // `cd ~/src && ls *` says in which folder to look only when `~` has its name.
@@ -95,8 +97,9 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
     }
 }
 
-/// Where the programs of a command, its paths and its folder are, and what lies around it, without a look into any other file or
-/// folder: for what is judged and does not run. Blocking, a few system calls for each program and path.
+/// Where the programs of a command, its paths and its folder are, and what lies around it, without a look
+/// into any other file or folder: for what is judged and does not run. Blocking, a few system calls for each
+/// program and path.
 pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
     let located = |name: &str| {
         let path = search::find(name, places);
@@ -190,8 +193,8 @@ impl Drift {
     }
 }
 
-/// Compares what was pinned with what is there now. Blocking: content that was hashed is hashed again, because a file can
-/// be changed through a memory mapping without a trace in its times.
+/// Compares what was pinned with what is there now. Blocking: content that was hashed is hashed again,
+/// because a file can be changed through a memory mapping without a trace in its times.
 #[cfg(test)]
 fn recheck(pins: &Pins) -> Result<(), Drift> {
     open_folder(&pins.cwd)?;
@@ -332,7 +335,8 @@ pub(crate) fn open_pinned(
     }
 }
 
-/// Opens the folder that was pinned and nothing else. What is done through the descriptor cannot be redirected.
+/// Opens the folder that was pinned and nothing else. What is done through the descriptor
+/// cannot be redirected.
 pub(crate) fn open_folder(expected: &FolderFacts) -> Result<OwnedFd, Drift> {
     let drift = |difference: String| Drift::new("working directory", &expected.real_path, difference);
     let opened = match rustix::fs::open(&expected.real_path, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {

@@ -1,8 +1,9 @@
-//! This machine as exec host: the approval socket, the decision flow of one request ([`host`]), what is probed about a
-//! command ([`facts`]), the one place that starts processes ([`executor`]), what the machine has too little of ([`shortage`]), and what a
-//! program at rest gives back (`memory`).
+//! This machine as exec host: the approval socket, the decision flow of one request ([`host`]), what is
+//! probed about a command ([`facts`]), the one place that starts processes ([`executor`]), what the machine
+//! has too little of ([`shortage`]), and what a program at rest gives back (`memory`).
 //!
-//! Nothing here decides by itself: verdicts come from `countersign_policy`, answers from `countersign_approvals`.
+//! Nothing here decides by itself: verdicts come from `countersign_policy`, answers from
+//! `countersign_approvals`.
 
 pub mod descriptors;
 pub mod executor;

@@ -1,9 +1,9 @@
 //! Gives back memory that only starting needed.
 //!
-//! A program with windows is linked with a hundred libraries. Starting touches pages all over them, and the kernel maps the
-//! neighbours of each: of the app's memory in the tray, two thirds are code that does not run again before there is a window.
-//! Such pages are the same as in their files, so that nothing is lost by unmapping them: whatever is needed again is mapped
-//! again, from the page cache.
+//! A program with windows is linked with a hundred libraries. Starting touches pages all over them, and the
+//! kernel maps the neighbours of each: of the app's memory in the tray, two thirds are code that does not run
+//! again before there is a window. Such pages are the same as in their files, so that nothing is lost by
+//! unmapping them: whatever is needed again is mapped again, from the page cache.
 
 use rustix::mm::{Advice, madvise};
 use std::collections::HashSet;
@@ -11,23 +11,23 @@ use std::ffi::c_void;
 use std::io;
 use std::ptr;
 
-/// What the loader mapped for this program before it began: its own code and constants, and those of the libraries that it is
-/// linked with. None of this is unmapped for as long as the program runs.
+/// What the loader mapped for this program before it began: its own code and constants, and those of the
+/// libraries that it is linked with. None of this is unmapped for as long as the program runs.
 #[derive(Debug)]
 pub struct Code {
     mappings: HashSet<String>,
 }
 
 impl Code {
-    /// Looks at what is mapped now. Belongs at the very beginning of `main`: a library that is loaded later may be unloaded
-    /// again, and must not be in here.
+    /// Looks at what is mapped now. Belongs at the very beginning of `main`: a library that is loaded later
+    /// may be unloaded again, and must not be in here.
     pub fn mapped_at_start() -> io::Result<Self> {
         let maps = std::fs::read_to_string("/proc/self/maps")?;
         Ok(Self { mappings: maps.lines().filter(|line| is_constant(line)).map(str::to_owned).collect() })
     }
 
-    /// Unmaps every page of it that is as in its file. Returns how many bytes were mapped. Whoever needs one of them pays for
-    /// mapping it again, a fraction of a microsecond each.
+    /// Unmaps every page of it that is as in its file. Returns how many bytes were mapped. Whoever needs one
+    /// of them pays for mapping it again, a fraction of a microsecond each.
     pub fn give_back(&self) -> io::Result<usize> {
         let smaps = std::fs::read_to_string("/proc/self/smaps")?;
         let mut mapped = 0;
@@ -45,10 +45,11 @@ impl Code {
 )]
 fn give_back(start: usize, length: usize) -> io::Result<()> {
     let start: *mut c_void = ptr::with_exposed_provenance_mut(start);
-    // SAFETY: the range is a whole mapping of the program itself or of a library that it is linked with. The loader made it
-    // before `main` and never unmaps it, so the range cannot have become somebody else's since it was read. The mapping is
-    // private, cannot be written, and has no page, in memory or swapped, that differs from its file (madvise(2): a private file
-    // mapping is filled from the file again), so that every byte reads the same before, during and after the call.
+    // SAFETY: the range is a whole mapping of the program itself or of a library that it is linked with. The
+    // loader made it before `main` and never unmaps it, so the range cannot have become somebody else's since
+    // it was read. The mapping is private, cannot be written, and has no page, in memory or swapped, that
+    // differs from its file (madvise(2): a private file mapping is filled from the file again), so that every
+    // byte reads the same before, during and after the call.
     unsafe { madvise(start, length, Advice::LinuxDontNeed)? };
     Ok(())
 }
@@ -62,9 +63,10 @@ struct Mapping {
     resident: usize,
 }
 
-/// Those of `wanted` of which no page was ever written, by the text of `/proc/PID/smaps` (proc(5)). The loader writes addresses
-/// into some before it takes the right to write away, and a debugger writes breakpoints. A page that was written is anonymous,
-/// and counts as swapped instead while it is out: given back, it would be lost for good.
+/// Those of `wanted` of which no page was ever written, by the text of `/proc/PID/smaps` (proc(5)). The
+/// loader writes addresses into some before it takes the right to write away, and a debugger writes
+/// breakpoints. A page that was written is anonymous, and counts as swapped instead while it is out: given
+/// back, it would be lost for good.
 fn unchanged<'a>(smaps: &'a str, wanted: &'a HashSet<String>) -> impl Iterator<Item = Mapping> + 'a {
     let mut mapping: Option<Mapping> = None;
     // Said of the mapping before it is said what is swapped.

@@ -1,5 +1,6 @@
-//! What the machine has too little of: noticed where something of this process fails for it, and looked at again by whoever tells
-//! people, until it is over. It is of the whole process, so there is one for all of it.
+//! What the machine has too little of: noticed where something of this process fails for it, and looked at
+//! again by whoever tells people, until it is over. It is of the whole process, so there is
+//! one for all of it.
 
 use crate::descriptors;
 use countersign_protocol::state::Shortage;
@@ -43,8 +44,8 @@ fn room_for(count: u64) -> io::Result<()> {
     }
 }
 
-/// Whether this many files can be opened now, as far as this process goes; a shortage when they cannot. For what ends the process
-/// where a file is missing, and so must not begin.
+/// Whether this many files can be opened now, as far as this process goes; a shortage when they cannot. For
+/// what ends the process where a file is missing, and so must not begin.
 pub fn has_files(count: u64) -> bool {
     let room = room_for(count);
     if let Err(error) = &room {
@@ -85,8 +86,8 @@ fn set(shortage: Shortage, is_short: bool) {
     });
 }
 
-/// Descriptors that have to be free beside those that are kept: as many as a few requests take at once. One that came free by
-/// chance is not enough to call a shortage over: the next caller takes it.
+/// Descriptors that have to be free beside those that are kept: as many as a few requests take at once. One
+/// that came free by chance is not enough to call a shortage over: the next caller takes it.
 const ENOUGH_FILES: u64 = 16;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Lays out boxes and is the first program in them. The app and the command can do that too; this one is small, and each contained
-//! run starts it twice.
+//! Lays out boxes and is the first program in them. The app and the command can do that too; this one is
+//! small, and each contained run starts it twice.
 
 use countersign_node::executor::sandbox;
 use std::process::ExitCode;

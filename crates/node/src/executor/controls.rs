@@ -54,7 +54,8 @@ pub enum Heard<'a> {
     Printed(&'a str),
 }
 
-/// A listener, or none. It is called on the way of the output, so it must be quick. An [`Outlet`] gets what is printed besides.
+/// A listener, or none. It is called on the way of the output, so it must be quick. An [`Outlet`] gets what
+/// is printed besides.
 #[derive(Clone, Default)]
 pub struct Tap {
     listener: Option<Arc<Listener>>,
@@ -106,7 +107,8 @@ impl Tap {
         }
     }
 
-    /// What more is in its output when a run has ended. A reader that takes nothing is waited for as long as that is worth it.
+    /// What more is in its output when a run has ended. A reader that takes nothing is waited for as long as
+    /// that is worth it.
     pub(crate) async fn adds(&self, on: Printed, text: &str) {
         if let (Some(Outlet(outlet)), false) = (&self.outlet, text.is_empty()) {
             let _ = timeout(UNREAD, outlet.send((on, text.to_owned()))).await;
@@ -114,8 +116,8 @@ impl Tap {
     }
 }
 
-/// Takes what is kept of what a run prints, in pieces of at most 64 KiB of what it printed. While it is full, the run waits to be
-/// read, as it would for whoever reads a pipe slowly.
+/// Takes what is kept of what a run prints, in pieces of at most 64 KiB of what it printed. While it is full,
+/// the run waits to be read, as it would for whoever reads a pipe slowly.
 #[derive(Clone, Debug)]
 pub struct Outlet(mpsc::Sender<(Printed, String)>);
 
@@ -146,7 +148,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// What an outlet gets of a command, on both streams, from a reader that is slow or stops after some pieces; and what is kept.
+    /// What an outlet gets of a command, on both streams, from a reader that is slow or stops after some
+    /// pieces; and what is kept.
     async fn read(text: &str, output: usize, most: usize) -> ([String; 2], [String; 2]) {
         let bench = Bench::new();
         let argv = ["sh", "-c", text].map(str::to_owned);

@@ -1,9 +1,11 @@
-//! A parent for a program without a window: when that program dies, by whatever signal, nothing that it started stays behind.
+//! A parent for a program without a window: when that program dies, by whatever signal, nothing that it
+//! started stays behind.
 //!
-//! A process that is killed cannot end its commands. So the program starts as the child of a guardian, this very program once
-//! more, to which the system hands everything that the child leaves behind; and when the guardian dies first the system tells
-//! the child to end. A child that takes what is left behind itself ([`guarded_with_its_own`]) then ends that too; else daemons stay.
-//! Only both at once leave something, which a service manager's control group then takes.
+//! A process that is killed cannot end its commands. So the program starts as the child of a guardian, this
+//! very program once more, to which the system hands everything that the child leaves behind; and when the
+//! guardian dies first the system tells the child to end. A child that takes what is left behind itself
+//! ([`guarded_with_its_own`]) then ends that too; else daemons stay. Only both at once leave something, which
+//! a service manager's control group then takes.
 
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, set_child_subreaper,
@@ -19,8 +21,8 @@ use tokio::time::Instant;
 /// Tells the child whose it is.
 pub const VARIABLE: &str = "COUNTERSIGN_GUARDIAN";
 
-/// Makes this process the guarded child, when `guardian`, the variable's value, says so; false when there is no guardian. An error
-/// when the guardian is gone already.
+/// Makes this process the guarded child, when `guardian`, the variable's value, says so; false when there is
+/// no guardian. An error when the guardian is gone already.
 pub fn guarded(guardian: Option<&str>) -> io::Result<bool> {
     let Some(guardian) = guardian else { return Ok(false) };
     set_parent_process_death_signal(Some(Signal::TERM))?;
@@ -31,8 +33,9 @@ pub fn guarded(guardian: Option<&str>) -> io::Result<bool> {
     Err(io::Error::other("the guardian ended before this program began"))
 }
 
-/// The same for a child of few commands: the system hands to it, before its guardian, what those leave behind, so that it can
-/// [`end_what_is_left`] when the guardian is gone. It takes nobody's status, which a program that serves for days would have to.
+/// The same for a child of few commands: the system hands to it, before its guardian, what those leave
+/// behind, so that it can [`end_what_is_left`] when the guardian is gone. It takes nobody's status, which a
+/// program that serves for days would have to.
 pub fn guarded_with_its_own(guardian: Option<&str>) -> io::Result<bool> {
     let guarded = guarded(guardian)?;
     if guarded {
@@ -46,13 +49,14 @@ pub fn guarded_with_its_own(guardian: Option<&str>) -> io::Result<bool> {
 pub enum LeftBehind {
     /// They end with it.
     Ends,
-    /// They end only when a signal ended it: a daemon that a command started may stay when the command ended by itself, as it may
-    /// in the app.
+    /// They end only when a signal ended it: a daemon that a command started may stay when the command ended
+    /// by itself, as it may in the app.
     EndsWithAKilledChild,
 }
 
-/// Starts this program again with the same `arguments` as the guarded child, hands on TERM, INT and HUP, and waits. What the child
-/// leaves behind is ended, as `left` says. The child's exit code, or 128 and its signal's number.
+/// Starts this program again with the same `arguments` as the guarded child, hands on TERM, INT and HUP, and
+/// waits. What the child leaves behind is ended, as `left` says. The child's exit code, or 128 and its
+/// signal's number.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
 pub async fn guard(arguments: impl Iterator<Item = OsString>, left: LeftBehind) -> io::Result<u8> {
     let own = getpid();
@@ -86,8 +90,8 @@ pub async fn guard(arguments: impl Iterator<Item = OsString>, left: LeftBehind) 
     Ok(ended.code)
 }
 
-/// Ends everything that this process started, and what that started, as far as the system handed it to this process. For a
-/// [`guarded_with_its_own`] child that waits for nothing any more.
+/// Ends everything that this process started, and what that started, as far as the system handed it to this
+/// process. For a [`guarded_with_its_own`] child that waits for nothing any more.
 pub async fn end_what_is_left() -> io::Result<()> {
     let mut children = signal(SignalKind::child())?;
     end_descendants(&mut children).await;
@@ -189,7 +193,8 @@ impl EndSignals {
     }
 }
 
-/// How long the end of what was left behind is waited for; what hangs in the kernel longer than that stays there.
+/// How long the end of what was left behind is waited for; what hangs in the kernel longer than
+/// that stays there.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Of this, what a warden has no more of before it is ended like anything else.

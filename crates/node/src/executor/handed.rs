@@ -1,7 +1,8 @@
-//! Scripts that are handed to their interpreter instead of being opened by it. Between the last comparison and the moment at which
-//! an interpreter opens its script somebody may put another file in its place. So what was compared is copied into memory that
-//! nobody can change any more, and the interpreter reads that, under the script's own name: `bash`, `dash` and Python can be told
-//! so. A script that asks its shell where it lies is opened by its name as ever, and so is one of another interpreter.
+//! Scripts that are handed to their interpreter instead of being opened by it. Between the last comparison
+//! and the moment at which an interpreter opens its script somebody may put another file in its place. So
+//! what was compared is copied into memory that nobody can change any more, and the interpreter reads that,
+//! under the script's own name: `bash`, `dash` and Python can be told so. A script that asks its shell where
+//! it lies is opened by its name as ever, and so is one of another interpreter.
 
 use crate::facts::{self, Drift};
 use countersign_policy::ApprovedCommand;
@@ -21,7 +22,8 @@ pub(super) struct Handed {
     pub(super) script: OwnedFd,
 }
 
-/// The script of a command that can be handed over, if it is still what was pinned. `None` for a command without such a script.
+/// The script of a command that can be handed over, if it is still what was pinned. `None` for a command
+/// without such a script.
 pub(super) fn of(command: &ApprovedCommand) -> Result<Option<Handed>, Drift> {
     let Some((script, interpreter)) = handable(command) else { return Ok(None) };
     let text = facts::read_pinned(script)?;
@@ -75,7 +77,8 @@ impl Interpreter {
                 if ASKS_FOR_ITS_PLACE.iter().any(|word| readable.contains(word)) {
                     return None;
                 }
-                // On the first line, so that lines keep their numbers: nothing that it starts has the descriptor.
+                // On the first line, so that lines keep their numbers: nothing that it starts
+                // has the descriptor.
                 Some([format!("exec {DESCRIPTOR}<&-; ").into_bytes(), text].concat())
             }
         }
@@ -134,8 +137,8 @@ const ASKS_FOR_ITS_PLACE: &[&str] = &[
     "caller",
 ];
 
-/// Runs what it reads as the main program, with the arguments and the place of the script. It imports nothing from the folder:
-/// `sys` is part of Python itself.
+/// Runs what it reads as the main program, with the arguments and the place of the script. It imports nothing
+/// from the folder: `sys` is part of Python itself.
 const READ_AND_RUN: &str = "\
 import sys
 def run(number, folder, name):

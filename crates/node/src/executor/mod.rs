@@ -1,5 +1,5 @@
-//! The only place that starts processes: exactly the approved argument list, nothing that a shell reads. [`sandbox`] runs it
-//! behind walls; [`program`] starts what the person configured.
+//! The only place that starts processes: exactly the approved argument list, nothing that a shell reads.
+//! [`sandbox`] runs it behind walls; [`program`] starts what the person configured.
 
 pub mod again;
 mod controls;
@@ -62,10 +62,11 @@ pub enum NotStarted {
     Unpassable(&'static str),
 }
 
-/// Runs an approved command to its end. `base_env` is the sanitised inherited environment. Cancelling ends all of
-/// its processes (TERM, then KILL) and returns what it had printed; dropping the future kills them.
+/// Runs an approved command to its end. `base_env` is the sanitised inherited environment. Cancelling ends
+/// all of its processes (TERM, then KILL) and returns what it had printed; dropping the future kills them.
 ///
-/// A failure to start after the checks is a result like any other: `failed to start: …`, without an exit code.
+/// A failure to start after the checks is a result like any other: `failed to start: …`,
+/// without an exit code.
 pub async fn run(
     command: ApprovedCommand,
     base_env: &BTreeMap<String, String>,
@@ -121,8 +122,8 @@ fn passable(command: &ApprovedCommand) -> Result<(), NotStarted> {
     Ok(())
 }
 
-/// Compares everything that was pinned, last of all before the spawn. Big files are hashed, folders looked through and git's
-/// configuration is read on another thread.
+/// Compares everything that was pinned, last of all before the spawn. Big files are hashed, folders looked
+/// through and git's configuration is read on another thread.
 async fn verify(command: &ApprovedCommand) -> Result<OwnedFd, Drift> {
     let pins = command.pins();
     let scripts = pins.scripts.iter().map(|script| &script.identity);
@@ -185,7 +186,8 @@ fn spawn(
     start_in(process, terminal, None, called)
 }
 
-/// Starts it in its terminal, if it gets one. `input` is its standard input, where that is something of its own.
+/// Starts it in its terminal, if it gets one. `input` is its standard input, where that is
+/// something of its own.
 fn start_in(
     mut process: Command,
     terminal: Option<Terminal>,
@@ -403,8 +405,8 @@ const DRAIN_TOTAL: Duration = Duration::from_secs(2);
 /// Content that is hashed without leaving the async thread, in bytes: well under a millisecond.
 const INLINE_HASH_BYTES: u64 = 256 * 1_024;
 
-/// Pauses while somebody has the program open for writing. That is short if it is a fork of this very app that has not
-/// executed its own program yet; everything is compared again after each.
+/// Pauses while somebody has the program open for writing. That is short if it is a fork of this very app
+/// that has not executed its own program yet; everything is compared again after each.
 const FIRST_BUSY_PAUSE: Duration = Duration::from_millis(2);
 const LAST_BUSY_PAUSE: Duration = Duration::from_millis(64);
 

@@ -1,5 +1,5 @@
-//! What a run printed: both pipes read to their ends, the beginning kept, the rest read and thrown away so that the
-//! program never waits for a reader.
+//! What a run printed: both pipes read to their ends, the beginning kept, the rest read and thrown away so
+//! that the program never waits for a reader.
 
 use super::controls::{Heard, Tap};
 use countersign_protocol::socket::Printed;
@@ -44,7 +44,8 @@ impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Pipes<O, E> {
         self.out.is_none() && self.err.is_none()
     }
 
-    /// Reads once from whichever has something, when it can be passed on; waits for ever when both have ended. Cancellation safe.
+    /// Reads once from whichever has something, when it can be passed on; waits for ever when both have
+    /// ended. Cancellation safe.
     pub(super) async fn pump(&mut self, capture: &mut Capture) {
         capture.tap.room().await;
         tokio::select! {

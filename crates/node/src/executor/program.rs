@@ -1,8 +1,9 @@
-//! Programs that the person configured, such as one that carries word of a request somewhere else. They are told by JSON on
-//! stdin what happened, and answer on stdout.
+//! Programs that the person configured, such as one that carries word of a request somewhere else. They are
+//! told by JSON on stdin what happened, and answer on stdout.
 //!
-//! Not for anything that an agent names: there is no policy here. Whoever calls this takes the argument list from a file that
-//! only the app's window writes, and puts nothing of a request into it. No shell reads the list.
+//! Not for anything that an agent names: there is no policy here. Whoever calls this takes the argument list
+//! from a file that only the app's window writes, and puts nothing of a request into it. No
+//! shell reads the list.
 //!
 //! ```no_run
 //! # async fn f(env: std::collections::BTreeMap<String, String>, stop: tokio_util::sync::CancellationToken) {
@@ -114,7 +115,8 @@ impl Program {
         self.argv.first().map(String::as_str).unwrap_or_default()
     }
 
-    /// Whether it could be started now: a file that may be executed and that not everybody may replace. Blocking.
+    /// Whether it could be started now: a file that may be executed and that not everybody may
+    /// replace. Blocking.
     pub fn check_file(&self) -> Result<(), BadProgram> {
         let bad = |why: String| BadProgram::File { path: self.path().to_owned(), why };
         let found = std::fs::metadata(Path::new(self.path())).map_err(|error| bad(error.to_string()))?;
@@ -131,8 +133,9 @@ impl Program {
         Ok(())
     }
 
-    /// Starts it in `/` and in a process group of its own, with the environment `env` but for what is ours alone, gives it `input`
-    /// and waits for its end. Cancelling ends all of its processes (TERM, then KILL); so does dropping the future, at once.
+    /// Starts it in `/` and in a process group of its own, with the environment `env` but for what is ours
+    /// alone, gives it `input` and waits for its end. Cancelling ends all of its processes (TERM, then KILL);
+    /// so does dropping the future, at once.
     pub async fn call(
         &self,
         input: &[u8],

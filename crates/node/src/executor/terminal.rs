@@ -1,7 +1,8 @@
-//! A terminal of a command's own: programs that ask whether they write to one are told yes, and both of their streams come as one.
+//! A terminal of a command's own: programs that ask whether they write to one are told yes, and both of their
+//! streams come as one.
 //!
-//! It is made for one run and nobody else's, so nothing that is put into it can reach a terminal of the person's. What a program reads
-//! there is at its end, unless its agent may type.
+//! It is made for one run and nobody else's, so nothing that is put into it can reach a terminal of the
+//! person's. What a program reads there is at its end, unless its agent may type.
 
 use super::Reader;
 use countersign_approvals::question::Typing;

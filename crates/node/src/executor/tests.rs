@@ -405,7 +405,8 @@ impl Swapping {
         let thread = std::thread::spawn(move || {
             let modified = fs::metadata(&script).unwrap().modified().unwrap();
             while !told.load(Ordering::Relaxed) {
-                // The very file that was pinned goes away and comes back, and now and then it is rewritten in place.
+                // The very file that was pinned goes away and comes back, and now and then it is
+                // rewritten in place.
                 fs::rename(&script, &kept).unwrap();
                 fs::write(&script, &evil).unwrap();
                 fs::rename(&kept, &script).unwrap();
@@ -720,7 +721,8 @@ async fn every_program_of_a_covered_text_must_be_what_it_was() {
     }
 }
 
-/// Each says who it is and stays, whatever it is told: the first, one that left the group, and one whose parents are gone too.
+/// Each says who it is and stays, whatever it is told: the first, one that left the group, and one whose
+/// parents are gone too.
 const STRAYS: &str = "\
 me='trap \"\" TERM; echo $$ >> pids; while :; do sleep 600; done'
 setsid sh -c \"$me\" &

@@ -1,9 +1,10 @@
 //! The processes of a run, started at one place and ended as a whole.
 //!
-//! The group of the first process is not all of a run: `setsid` and a daemon's double fork leave it. So each run has a mark of
-//! its own in its environment, which everything that it starts inherits, and what bears the mark, is in the group, or comes from
-//! such a process is looked for in `/proc`. One escapes: a process that has another environment, left the group, and whose parent
-//! ended before anybody looked. A control group would hold that too, but few programs may make one, and it would have to be made and
+//! The group of the first process is not all of a run: `setsid` and a daemon's double fork leave it. So each
+//! run has a mark of its own in its environment, which everything that it starts inherits, and what bears the
+//! mark, is in the group, or comes from such a process is looked for in `/proc`. One escapes: a process that
+//! has another environment, left the group, and whose parent ended before anybody looked. A control group
+//! would hold that too, but few programs may make one, and it would have to be made and
 //! removed for every run.
 
 use super::warden;
@@ -49,16 +50,16 @@ pub(super) struct Tree {
     leader: Option<Pid>,
 }
 
-/// Starts `process` in a process group of its own, with nothing in its environment that is ours alone. `name` is what the record
-/// calls the run.
+/// Starts `process` in a process group of its own, with nothing in its environment that is ours alone. `name`
+/// is what the record calls the run.
 pub(super) fn start(process: &mut Command, name: Option<&str>) -> io::Result<(Child, Tree)> {
     let tree = begin(process, name);
     process.process_group(0);
     lead(process.spawn(), tree)
 }
 
-/// The same in a terminal of its own: it leads a session, whose controlling terminal that is. `input` is its standard input, where
-/// that is not the terminal.
+/// The same in a terminal of its own: it leads a session, whose controlling terminal that is. `input` is its
+/// standard input, where that is not the terminal.
 pub(super) fn start_in(
     mut process: Command,
     terminal: Pts,
@@ -252,7 +253,8 @@ fn send(signal: Signal, to: &[Seen]) {
     }
 }
 
-/// Kills everything that belongs to one of these, until nothing is left or `within` is over; whether anything was there. Blocks.
+/// Kills everything that belongs to one of these, until nothing is left or `within` is over; whether anything
+/// was there. Blocks.
 pub(super) fn end(whose: &[Whose], within: Duration) -> bool {
     let until = Instant::now() + within;
     let mut any = false;

@@ -1,9 +1,10 @@
 //! A process beside the app that knows what runs, and ends it when the app is gone, by whatever signal.
 //!
-//! It is this very program once more, or the command beside the app, started once and not for each command: the app tells it over a pipe what begins and what
-//! ended, and when the pipe breaks it kills what had not ended, with all that belongs to it. What it knows it also writes down, so
-//! that the record hears of those ends, from it or, when it was killed as well, at the next start. It has a session of its own, no
-//! secret, and does not listen to signals that tell the app to end. One that is killed is started again.
+//! It is this very program once more, or the command beside the app, started once and not for each command:
+//! the app tells it over a pipe what begins and what ended, and when the pipe breaks it kills what had not
+//! ended, with all that belongs to it. What it knows it also writes down, so that the record hears of those
+//! ends, from it or, when it was killed as well, at the next start. It has a session of its own, no secret,
+//! and does not listen to signals that tell the app to end. One that is killed is started again.
 
 mod journal;
 
@@ -55,7 +56,8 @@ struct Warden {
     process: OwnedFd,
 }
 
-/// Starts the warden of this process, which writes into `folder`. `arguments` are for programs that would do something else without.
+/// Starts the warden of this process, which writes into `folder`. `arguments` are for programs that would do
+/// something else without.
 pub fn start(folder: &Path, arguments: Vec<OsString>) -> io::Result<()> {
     let own = ProcessIdentity::of(getpid()).ok_or(io::ErrorKind::NotFound)?;
     let file = folder.join(journal::name_of(own));
@@ -88,8 +90,9 @@ pub fn start(folder: &Path, arguments: Vec<OsString>) -> io::Result<()> {
 /// This very program, also when its file was replaced or removed.
 const OWN: &str = "/proc/self/exe";
 
-/// The command, which an app has beside itself: as a warden it takes a tenth of the memory of a program that has a web view linked
-/// to it. Only the first warden is this: one that ends, for whatever reason, is followed by [`OWN`].
+/// The command, which an app has beside itself: as a warden it takes a tenth of the memory of a program that
+/// has a web view linked to it. Only the first warden is this: one that ends, for whatever reason, is
+/// followed by [`OWN`].
 fn lighter(own: &Path) -> Option<PathBuf> {
     beside(own, COMMAND)
 }
@@ -185,8 +188,8 @@ pub(super) fn ended(mark: &str) {
     tell(mark, &Note::Ended { mark: mark.to_owned() });
 }
 
-/// The life of a warden: hears on standard input what runs until that ends, then ends what runs. What it ended, if anything.
-/// Blocks; must be called inside a tokio runtime.
+/// The life of a warden: hears on standard input what runs until that ends, then ends what runs. What it
+/// ended, if anything. Blocks; must be called inside a tokio runtime.
 pub fn serve(file: &Path) -> io::Result<Option<Left>> {
     // It may be the leader of a session already.
     let _ = setsid();

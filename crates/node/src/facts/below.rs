@@ -1,5 +1,5 @@
-//! What lies below a folder that a command reads as a whole, and which files are a secret under another name. Bounded in
-//! entries and in time: what was not looked at is unknown.
+//! What lies below a folder that a command reads as a whole, and which files are a secret under another name.
+//! Bounded in entries and in time: what was not looked at is unknown.
 
 use super::reached::{End, resolve};
 use countersign_policy::facts::{Below, Hidden, Ignored, Links, Tree, Twin};
@@ -18,7 +18,8 @@ pub(super) struct Walk {
     folder: Option<PathBuf>,
     home: PathBuf,
     budget: Budget,
-    /// Files with several names that look like secrets under one of them; found when the first file with several names is.
+    /// Files with several names that look like secrets under one of them; found when the first file with
+    /// several names is.
     twins: Option<Twins>,
 }
 
@@ -251,8 +252,8 @@ impl Twins {
     }
 }
 
-/// What files like `.gitignore` say, as far as it is certain: what they take away only where that is plain, what they bring
-/// back wherever it could be meant.
+/// What files like `.gitignore` say, as far as it is certain: what they take away only where that is plain,
+/// what they bring back wherever it could be meant.
 #[derive(Default)]
 struct Ignore {
     above: Option<Rc<Ignore>>,

@@ -1,5 +1,6 @@
-//! Which repository git would find from a folder, and whether its own configuration could start a program when git reads.
-//! What a setting means is decided in [`countersign_commands::git::config`]; here files are found and read, within bounds.
+//! Which repository git would find from a folder, and whether its own configuration could start a program
+//! when git reads. What a setting means is decided in [`countersign_commands::git::config`]; here files are
+//! found and read, within bounds.
 
 mod index;
 
@@ -91,7 +92,8 @@ impl Search {
         Err(Doubt::of(&dot, "link"))
     }
 
-    /// The repository that a `.git` file names: a further work tree, or a submodule of the repository around it.
+    /// The repository that a `.git` file names: a further work tree, or a submodule of the
+    /// repository around it.
     fn linked(&mut self, top: &Path, dot: &Path) -> Result<Found, Doubt> {
         let elsewhere = || Doubt::of(dot, "gitdir");
         let named = line(dot)?;
@@ -118,8 +120,8 @@ impl Search {
         Ok(found)
     }
 
-    /// Looks at a repository, and at those that git visits with it. `tree` is where its configuration may say that its work
-    /// tree is.
+    /// Looks at a repository, and at those that git visits with it. `tree` is where its configuration may say
+    /// that its work tree is.
     fn check(&mut self, found: &Found, top: &Path, tree: Option<&Path>) -> Result<(), Doubt> {
         if !self.seen.insert(found.own.clone()) {
             return Ok(());
@@ -286,7 +288,8 @@ fn line(path: &Path) -> Result<String, Doubt> {
     }
 }
 
-/// Names of the files in `folder` or above that launchers obey. `None` when that is too deep to tell. Blocking.
+/// Names of the files in `folder` or above that launchers obey. `None` when that is too deep
+/// to tell. Blocking.
 pub(super) fn told(folder: &Path, names: &[&'static str]) -> Option<BTreeSet<String>> {
     let real = std::fs::canonicalize(folder).ok()?;
     let mut told = BTreeSet::new();
@@ -307,7 +310,8 @@ pub(super) fn told(folder: &Path, names: &[&'static str]) -> Option<BTreeSet<Str
     Some(told)
 }
 
-/// Hooks that git starts when it only reads: `status` and `diff` write what they learned about files to the index.
+/// Hooks that git starts when it only reads: `status` and `diff` write what they learned about
+/// files to the index.
 const HOOKS: &[&str] = &["post-index-change", "reference-transaction"];
 
 /// Largest file of settings that is read, in bytes: those of projects with thousands of branches are smaller.

@@ -9,8 +9,8 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// Largest file whose content is hashed, in bytes: about a tenth of a second. Larger ones are pinned by inode, size and
-/// times alone.
+/// Largest file whose content is hashed, in bytes: about a tenth of a second. Larger ones are pinned by
+/// inode, size and times alone.
 pub(super) const HASH_BYTES: u64 = 64 * 1_024 * 1_024;
 
 /// What may still be hashed of all that one command names: as much as of one file.

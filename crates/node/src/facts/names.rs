@@ -5,9 +5,10 @@ use rustix::fs::{AtFlags, CWD, FileType, statat};
 use std::fs::read_dir;
 use std::path::Path;
 
-/// Names of the files that `pattern` matches in `folder`, in byte order, as a shell would write them into the command; the
-/// pattern itself when there is none. `None` when that cannot be told: a name that is no text, a home directory without a
-/// usable name, or more than is worth looking at. Blocking, bounded by what is left of `effort`.
+/// Names of the files that `pattern` matches in `folder`, in byte order, as a shell would write them into the
+/// command; the pattern itself when there is none. `None` when that cannot be told: a name that is no text, a
+/// home directory without a usable name, or more than is worth looking at. Blocking, bounded by what is
+/// left of `effort`.
 pub(super) fn find(pattern: &str, folder: &Path, home: &Path, effort: &mut Effort) -> Option<Vec<String>> {
     let (known, pattern) = match pattern.strip_prefix('~') {
         Some(rest) => (home_name(home)?, rest),
@@ -119,7 +120,8 @@ impl Search<'_> {
         Some(stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory))
     }
 
-    /// Adds a name whose end the pattern says literally, if there is such a file; a link counts whatever it leads to.
+    /// Adds a name whose end the pattern says literally, if there is such a file; a link counts
+    /// whatever it leads to.
     fn keep(&mut self, path: String) -> Option<()> {
         self.effort.look(FILE_LOOKS)?;
         match statat(CWD, self.folder.join(&path), AtFlags::SYMLINK_NOFOLLOW) {
@@ -138,8 +140,8 @@ fn matches(part: &[u8], name: &[u8]) -> bool {
     compared(part, name).0
 }
 
-/// Whether `*` and `?` in a part of a pattern make it this name, and how many bytes were compared for that: the product of both
-/// lengths at worst. A leading dot must be in the pattern.
+/// Whether `*` and `?` in a part of a pattern make it this name, and how many bytes were compared for that:
+/// the product of both lengths at worst. A leading dot must be in the pattern.
 fn compared(part: &[u8], name: &[u8]) -> (bool, usize) {
     if name.first() == Some(&b'.') && part.first() != Some(&b'.') {
         return (false, 1);

@@ -1,5 +1,5 @@
-//! Follows the paths that a command names to what they really lead to: every link, every `..` behind one, every other name of
-//! the same file. Nothing is opened but folders, to see what lies in them.
+//! Follows the paths that a command names to what they really lead to: every link, every `..` behind one,
+//! every other name of the same file. Nothing is opened but folders, to see what lies in them.
 
 use super::below::Walk;
 use countersign_policy::facts::{Below, Kind, Leads, Looked, ROOT, Reached, Tree, Twin};
@@ -15,7 +15,8 @@ use std::path::{Component, Path, PathBuf};
 /// How far a look goes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Depth {
-    /// To the end of each path. What is read as a whole counts as harmless: for who asks how far something would reach.
+    /// To the end of each path. What is read as a whole counts as harmless: for who asks how far
+    /// something would reach.
     Paths,
     /// And into the folders that are read as a whole.
     Trees,

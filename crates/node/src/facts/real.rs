@@ -1,5 +1,5 @@
-//! The real path of a file in a time that grows with the length of its name, not with the square of it: whoever names a file a
-//! thousand folders deep does not keep anybody waiting.
+//! The real path of a file in a time that grows with the length of its name, not with the square of it:
+//! whoever names a file a thousand folders deep does not keep anybody waiting.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::ffi::OsString;
@@ -8,10 +8,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// The absolute path of what `path` leads to, every link followed, as [`std::fs::canonicalize`] gives it. Blocking.
+/// The absolute path of what `path` leads to, every link followed, as [`std::fs::canonicalize`]
+/// gives it. Blocking.
 ///
-/// The system tells it of the opened file. What it tells is compared with the file, since it says `(deleted)` behind the name of
-/// one that is gone, and may tell none that can be followed from here; then the path is followed part by part.
+/// The system tells it of the opened file. What it tells is compared with the file, since it says `(deleted)`
+/// behind the name of one that is gone, and may tell none that can be followed from here; then the path is
+/// followed part by part.
 pub(super) fn path(path: &Path) -> io::Result<PathBuf> {
     match told(path) {
         Ok(Some(real)) => Ok(real),

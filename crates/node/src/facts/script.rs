@@ -17,8 +17,8 @@ pub(super) fn find(argv: &[String], places: Places<'_>) -> Option<ScriptFacts> {
     probe(&search::operand(argv.get(index)?, places), index, &mut Room::default())
 }
 
-/// The script that each segment certainly runs, where it is certain in which folder its name is looked up. One that `room` has
-/// no place for is not known.
+/// The script that each segment certainly runs, where it is certain in which folder its name is looked up.
+/// One that `room` has no place for is not known.
 pub(super) fn find_all(analysis: &Analysis, facts: &Facts, room: &mut Room) -> BTreeMap<usize, ScriptFacts> {
     let named = analysis.segments.iter().enumerate().filter_map(|(at, segment)| {
         let index = interpreters::script_word(segment)?;

@@ -5,8 +5,9 @@ use rustix::fs::{Access, AtFlags, CWD};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The executable regular file that `name` means. A name with a slash is a path relative to the working directory;
-/// another is looked up in PATH, whose empty and relative entries are relative to the working directory as well.
+/// The executable regular file that `name` means. A name with a slash is a path relative to the working
+/// directory; another is looked up in PATH, whose empty and relative entries are relative to the working
+/// directory as well.
 pub(super) fn find(name: &str, places: Places<'_>) -> Option<PathBuf> {
     if name.is_empty() || name.contains('\0') {
         return None;

@@ -98,7 +98,8 @@ impl Host {
             client: peer.program.clone(),
             gateway: None,
         };
-        // The wire's id is never the book's: a second request under the same id would share the first one's answer.
+        // The wire's id is never the book's: a second request under the same id would share the
+        // first one's answer.
         let ticket = self.parts.approvals.submit(question, wait, None, by).await?;
         recorder.asked(ticket.id());
         let id = ticket.id().to_owned();

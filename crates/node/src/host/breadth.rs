@@ -1,5 +1,5 @@
-//! What rules would have met among past requests: asked of the evaluator that decides, with programs and folders as they
-//! are now. Nothing runs, and no file is looked into but what git would obey.
+//! What rules would have met among past requests: asked of the evaluator that decides, with programs and
+//! folders as they are now. Nothing runs, and no file is looked into but what git would obey.
 
 use super::Host;
 use crate::facts;
@@ -42,8 +42,8 @@ struct Recalled<'a> {
 }
 
 impl Host {
-    /// For each rung that is offered, the past requests of this agent that its rules would have let run. Blocking, a few
-    /// system calls for each request.
+    /// For each rung that is offered, the past requests of this agent that its rules would have let run.
+    /// Blocking, a few system calls for each request.
     pub async fn breadth_of_choices(
         &self,
         agent: &AgentId,
@@ -84,7 +84,8 @@ impl Host {
         choices.iter().filter_map(of_rung).collect()
     }
 
-    /// For each stored rule, the past requests that it is about. Blocking, a few system calls for each request.
+    /// For each stored rule, the past requests that it is about. Blocking, a few system calls
+    /// for each request.
     pub async fn breadth_of_rules(&self, past: &[Past]) -> Vec<RuleBreadth> {
         let current = self.parts.rules.refresh().await;
         let recalled: Vec<Recalled<'_>> = past.iter().map(|past| self.recall(past)).collect();
@@ -96,8 +97,8 @@ impl Host {
         stored.iter().map(of_rule).collect()
     }
 
-    /// What argument patterns that bind folder and arguments by a digest stand for, as far as these requests tell: by pattern,
-    /// arguments and folder. Blocking, a few system calls for each request.
+    /// What argument patterns that bind folder and arguments by a digest stand for, as far as these requests
+    /// tell: by pattern, arguments and folder. Blocking, a few system calls for each request.
     pub fn bound_by(&self, past: &[Past]) -> HashMap<String, (Vec<String>, String)> {
         let mut known = HashMap::new();
         for past in past {
@@ -112,8 +113,8 @@ impl Host {
         known
     }
 
-    /// How many past requests would run unasked under `after` and not under `before`, beside the rules as they are.
-    /// Blocking, a few system calls for each request.
+    /// How many past requests would run unasked under `after` and not under `before`, beside the rules as
+    /// they are. Blocking, a few system calls for each request.
     pub async fn would_run_more(&self, past: &[Past], before: &Document, after: &Document) -> u32 {
         let current = self.parts.rules.refresh().await;
         let now_ms = self.parts.ports.clock.now_ms();

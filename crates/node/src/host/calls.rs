@@ -1,7 +1,8 @@
-//! What rules and the policy of this machine say about calls of tools. The policy is about commands, and a tool that changes files
-//! or starts something else goes no further than they may: where nothing may run, no tool may do anything either, and where
-//! everything runs unasked, nobody is asked about a tool of an agent's own that could be a command as well. In between, a person's
-//! rules about calls allow some ([`countersign_policy::calls`]).
+//! What rules and the policy of this machine say about calls of tools. The policy is about commands, and a
+//! tool that changes files or starts something else goes no further than they may: where nothing may run, no
+//! tool may do anything either, and where everything runs unasked, nobody is asked about a tool of an agent's
+//! own that could be a command as well. In between, a person's rules about calls allow some
+//! ([`countersign_policy::calls`]).
 
 use super::own_rules::Ruled;
 use super::record::Recorder;
@@ -27,9 +28,9 @@ pub enum Settled {
 }
 
 impl Host {
-    /// What policy and rules say about a call of a tool on this machine without a person. `may_allow` is whether a policy that lets
-    /// every command run unasked counts for it too. A question that stays open gets what can be remembered about it. Commands
-    /// themselves are judged elsewhere: they stay open here.
+    /// What policy and rules say about a call of a tool on this machine without a person. `may_allow` is
+    /// whether a policy that lets every command run unasked counts for it too. A question that stays open
+    /// gets what can be remembered about it. Commands themselves are judged elsewhere: they stay open here.
     pub async fn settle_call(&self, question: &mut Question, may_allow: bool) -> Settled {
         let recorder = Recorder::ask(&self.parts, question);
         let Subject::Tool(call) = &mut question.subject else { return Settled::Open };
@@ -85,8 +86,9 @@ impl Host {
         allowed(&recorder, outcome).await
     }
 
-    /// The same about a connection out of a box, by the policy of the run in it: rules decide, and where nobody is asked, what no
-    /// rule covers is refused. What `by_rule` says is asked about whatever rules say is not allowed by one.
+    /// The same about a connection out of a box, by the policy of the run in it: rules decide, and where
+    /// nobody is asked, what no rule covers is refused. What `by_rule` says is asked about whatever rules say
+    /// is not allowed by one.
     pub(super) async fn settle_crossing(
         &self,
         question: &mut Question,

@@ -1,4 +1,5 @@
-//! Runs that a box holds: whether the folder is open for the agent, whether a box can be made there, and the run itself.
+//! Runs that a box holds: whether the folder is open for the agent, whether a box can be made there,
+//! and the run itself.
 
 use super::crossings::{self, ASK_OUTSIDE, Account, Crossroads};
 use super::kept::Before;
@@ -73,8 +74,9 @@ impl Around {
 }
 
 impl Host {
-    /// The box around the folder in which a run would start, as the rules say now. Where nobody is asked, a folder that is open
-    /// for that comes first; another one is found too, so that it is told why it does not count.
+    /// The box around the folder in which a run would start, as the rules say now. Where nobody is asked, a
+    /// folder that is open for that comes first; another one is found too, so that it is told why
+    /// it does not count.
     pub(super) async fn around(
         &self,
         place: (&Placement, Option<Confinement>),
@@ -94,7 +96,8 @@ impl Host {
         }
     }
 
-    /// Refuses a folder that nobody may open, or that no box can be made around. `folder` is what a rule would say: a real path.
+    /// Refuses a folder that nobody may open, or that no box can be made around. `folder` is what a rule
+    /// would say: a real path.
     pub async fn may_be_opened(&self, folder: &str) -> Result<(), Unavailable> {
         sandbox::check_box(&sandbox::Workspace::around(folder), &self.grounds()).await
     }
@@ -152,8 +155,8 @@ impl Host {
         matches!(evaluate(&subject, None).verdict, Verdict::Contain(_)).then(|| folder.to_owned())
     }
 
-    /// Waits until a box holds the command after all: a person opened its folder while they were asked about it. Never ends
-    /// where that does not happen. Dropping it changes nothing.
+    /// Waits until a box holds the command after all: a person opened its folder while they were asked about
+    /// it. Never ends where that does not happen. Dropping it changes nothing.
     pub(super) async fn opened(&self, checked: &Checked, judged: &Judged) {
         let mut rules = self.parts.rules.watch();
         while self.opened_now(checked, judged).await.is_none() {
@@ -177,7 +180,8 @@ impl Host {
         matches!(evaluation.verdict, Verdict::Contain(_)).then_some((own, around, evaluation))
     }
 
-    /// What an open folder lets a tool of an agent's own do to files: what a command in the box could do to them as well.
+    /// What an open folder lets a tool of an agent's own do to files: what a command in the box could do
+    /// to them as well.
     pub(super) async fn open_for_call(
         &self,
         agent: &AgentId,
@@ -200,9 +204,9 @@ impl Host {
         }
     }
 
-    /// Runs what is contained where it is contained, and has `before` be what was in the folder before. That is looked at while the box is
-    /// made, and `recorded` writes down that it may run; the command waits for all three, and is not started where it cannot be
-    /// recorded.
+    /// Runs what is contained where it is contained, and has `before` be what was in the folder before. That
+    /// is looked at while the box is made, and `recorded` writes down that it may run; the command waits for
+    /// all three, and is not started where it cannot be recorded.
     #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
     pub(super) async fn contain(
         &self,
@@ -232,8 +236,8 @@ impl Host {
         recorded.map(|()| ran)
     }
 
-    /// The same, where the command waits for `ready` alone. What failed and is known to want more than the box has says so at the end
-    /// of its output, for the agent: else it would try again in other ways.
+    /// The same, where the command waits for `ready` alone. What failed and is known to want more than the
+    /// box has says so at the end of its output, for the agent: else it would try again in other ways.
     async fn contain_when(
         &self,
         command: ContainedCommand,

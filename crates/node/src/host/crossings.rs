@@ -1,8 +1,8 @@
-//! Connections out of a box: each destination is judged once in a run, by rules or by a person, and what was reached and refused
-//! is told when the run has ended.
+//! Connections out of a box: each destination is judged once in a run, by rules or by a person, and what was
+//! reached and refused is told when the run has ended.
 //!
-//! An answer counts for the destination until the run ends: that is what "once" means here, since no program connects only once.
-//! So does a denial, or it would be asked about again at the next try.
+//! An answer counts for the destination until the run ends: that is what "once" means here, since no program
+//! connects only once. So does a denial, or it would be asked about again at the next try.
 
 mod keys;
 mod named;
@@ -140,8 +140,8 @@ impl Crossings for Told {
 }
 
 impl Crossroads {
-    /// Opens the gate of a run. Its socket lies in a folder of its own in `folder`, which is for its owner alone. The internet is
-    /// reached as programs with the environment `env` reach it.
+    /// Opens the gate of a run. Its socket lies in a folder of its own in `folder`, which is for its owner
+    /// alone. The internet is reached as programs with the environment `env` reach it.
     pub(super) fn open(folder: &Path, env: &BTreeMap<String, String>) -> io::Result<Self> {
         let passing = Passing::new(folder)?;
         let listener = bind(passing.path(), SOCKET)?;
@@ -176,8 +176,9 @@ impl Crossroads {
         self.keys.as_ref().map(|_| self.passing.path().join(KEYS_SOCKET))
     }
 
-    /// Has `host` judge what `run` wants for as long as `runs` does. What its neighbours serve is there for it, and so are services of
-    /// this machine, as `own` knows them. Dropping it ends every connection and withdraws every question.
+    /// Has `host` judge what `run` wants for as long as `runs` does. What its neighbours serve is there for
+    /// it, and so are services of this machine, as `own` knows them. Dropping it ends every connection and
+    /// withdraws every question.
     pub(super) async fn attend<Ran>(
         mut self,
         host: &Host,
@@ -268,8 +269,8 @@ impl Told {
 }
 
 impl Host {
-    /// Answers one wish: by what was decided in this run, by rules, or by a person. Where whoever waits hangs up, or the run ends,
-    /// the question is withdrawn.
+    /// Answers one wish: by what was decided in this run, by rules, or by a person. Where whoever waits hangs
+    /// up, or the run ends, the question is withdrawn.
     async fn judge_wish(
         &self,
         run: &Run,

@@ -1,9 +1,10 @@
 //! What a person here allowed for a run that comes over the network (docs/protocol/nodes.md,
 //! "What an approval is worth").
 //!
-//! A gateway says with a run that it was approved. That is never believed: what counts is that somebody answered the very
-//! question in this program's own book, about this command, folder, agent, session and environment, for this node and over
-//! this gateway. Such an answer lets one run through, once, as long as what was looked at is still what it was.
+//! A gateway says with a run that it was approved. That is never believed: what counts is that somebody
+//! answered the very question in this program's own book, about this command, folder, agent, session and
+//! environment, for this node and over this gateway. Such an answer lets one run through, once, as long as
+//! what was looked at is still what it was.
 
 use super::request::Checked;
 use super::{Host, Judged, Refusal};
@@ -120,7 +121,8 @@ impl Grants {
         self.kept().retain(|known| known.asked.asked.run != *run);
     }
 
-    /// The answer that a run may use; from now on it is used. `None` when nobody here was asked about this run.
+    /// The answer that a run may use; from now on it is used. `None` when nobody here was
+    /// asked about this run.
     pub(super) fn claim(&self, wanted: &Wanted<'_>, now_ms: i64) -> Result<Option<Granted>, NotGranted> {
         let mut kept = self.kept();
         kept.retain(|known| known.until_ms > now_ms);
@@ -175,7 +177,8 @@ impl AskedCommand {
     }
 }
 
-/// Whether a text that a person saw is all that a list runs: as the text of a gateway's shell, or word by word.
+/// Whether a text that a person saw is all that a list runs: as the text of a gateway's shell,
+/// or word by word.
 fn says(text: &str, argv: &[String]) -> bool {
     if let [_, flag, inner] = argv
         && flag == "-lc"
@@ -217,8 +220,8 @@ impl Host {
     /// What a person here answered when this run was asked about, if that still counts.
     pub(super) fn granted(&self, checked: &Checked, judged: &Judged) -> Result<Option<Granted>, Refusal> {
         let Some(run) = &checked.run else { return Ok(None) };
-        // Whoever asked named variables and not their values; of those that may change what a command does, a person has to
-        // see these.
+        // Whoever asked named variables and not their values; of those that may change what a command does, a
+        // person has to see these.
         if !checked.env.unusual.is_empty() {
             return Ok(None);
         }

@@ -41,8 +41,8 @@ impl InForce {
         }
     }
 
-    /// What a later look at the policy is compared with. Written out only here: it lists every entry, and most requests
-    /// end under the document that they began with.
+    /// What a later look at the policy is compared with. Written out only here: it lists every entry, and
+    /// most requests end under the document that they began with.
     pub(super) fn snapshot(&self) -> PolicySnapshot {
         match &self.current.document {
             Some(document) => document::snapshot(document, Some(self.agent.as_str())),
@@ -64,7 +64,8 @@ struct Latest {
 }
 
 impl Policies {
-    /// What `current` says for `agent`. A document that was read again is another one, so nothing outlives its document.
+    /// What `current` says for `agent`. A document that was read again is another one, so nothing
+    /// outlives its document.
     pub(super) fn of(&self, current: &Arc<Current>, agent: &AgentId) -> Arc<InForce> {
         // What a panic left behind is whole: everything is put in place by one assignment or insertion.
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);

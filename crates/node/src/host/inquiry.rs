@@ -1,5 +1,5 @@
-//! Questions that come over a gateway. They meet the same refusing rules, are shown with the same facts and leave the same
-//! line in the history as those that come over the socket.
+//! Questions that come over a gateway. They meet the same refusing rules, are shown with the same facts and
+//! leave the same line in the history as those that come over the socket.
 
 use super::grants::{AskedCommand, AskedRun, Granted, Grants};
 use super::record::Recorder;
@@ -81,7 +81,8 @@ impl Waiting {
         self.ended_unless(&CancellationToken::new()).await
     }
 
-    /// The same, as long as somebody waits for it: with `gone` it is withdrawn, whatever was answered at that moment.
+    /// The same, as long as somebody waits for it: with `gone` it is withdrawn, whatever was
+    /// answered at that moment.
     pub async fn ended_unless(mut self, gone: &CancellationToken) -> Ended {
         let ending = tokio::select! {
             biased;
@@ -115,7 +116,8 @@ impl Ended {
         self.recorder.ended(self.ending.outcome()).await;
     }
 
-    /// Writes the line of the history when something else came of it than the answer says; then it lets no run through.
+    /// Writes the line of the history when something else came of it than the answer says; then it
+    /// lets no run through.
     pub async fn written_as(self, outcome: Outcome) {
         if let Some(run) = &self.run {
             self.grants.revoke(run);
@@ -125,12 +127,14 @@ impl Ended {
 }
 
 impl Host {
-    /// Asks a person about a command that somebody else runs, unless a rule refuses it. A question that cannot be taken has
-    /// its line in the history too, except under an id that is in use: that one has its own.
+    /// Asks a person about a command that somebody else runs, unless a rule refuses it. A question that
+    /// cannot be taken has its line in the history too, except under an id that is in use: that
+    /// one has its own.
     pub async fn inquire(&self, inquiry: Inquiry) -> Result<Inquired, SubmitError> {
         let mut recorder = self.recorder_of(&inquiry);
         let Inquiry { mut question, analysis, wait, id, by, run } = inquiry;
-        // Words that a plugin or a gateway's own agent puts, and names of tools, are no command, whatever they look like.
+        // Words that a plugin or a gateway's own agent puts, and names of tools, are no command,
+        // whatever they look like.
         let mut glances = match &question.subject {
             Subject::Command(command) => self.glances(command, analysis),
             Subject::Tool(_) | Subject::Plugin(_) | Subject::Proposal(_) | Subject::Crossing(_) => Vec::new(),
@@ -179,8 +183,8 @@ impl Host {
         self.recorder_of(inquiry).ended(Outcome::NotShown).await;
     }
 
-    /// Everything that a command may turn out to be: what is said to run and what is shown may differ, and neither may be
-    /// refused. What would run comes last.
+    /// Everything that a command may turn out to be: what is said to run and what is shown may differ, and
+    /// neither may be refused. What would run comes last.
     fn glances(&self, command: &Command, analysis: Option<Analysis>) -> Vec<Glance> {
         let cwd = command.folder.as_ref().map(|folder| folder.given.as_str()).filter(|cwd| !cwd.is_empty());
         let cwd = cwd.unwrap_or("/");

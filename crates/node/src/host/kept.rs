@@ -1,5 +1,5 @@
-//! What runs in boxes do to their folders: the state before and after each is kept, so that a person sees what changed and can put
-//! it back.
+//! What runs in boxes do to their folders: the state before and after each is kept, so that a person sees
+//! what changed and can put it back.
 
 use super::Host;
 use super::record::Recorder;
@@ -186,8 +186,9 @@ impl Host {
         self.kept.with(move |keeper| Ok(keeper.kept(&spans, &never)?)).await
     }
 
-    /// Puts back what changed in these spans: all of it, or one change. What is protected in a folder is never written. That it
-    /// happened is written down, as one span of its own that can be put back as well; `of` says there whose it was and who wanted it.
+    /// Puts back what changed in these spans: all of it, or one change. What is protected in a folder is
+    /// never written. That it happened is written down, as one span of its own that can be put back as well;
+    /// `of` says there whose it was and who wanted it.
     pub async fn put_back(
         &self,
         spans: &Spans,

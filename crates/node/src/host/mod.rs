@@ -2,8 +2,8 @@
 //! evaluate, ask if needed, evaluate again with the answer, check that the policy is still current, and only
 //! then run.
 //!
-//! The same flow serves the socket and, without an app, the command line: then nobody can be asked and the fallback
-//! decides.
+//! The same flow serves the socket and, without an app, the command line: then nobody can be asked and the
+//! fallback decides.
 
 mod asking;
 mod breadth;
@@ -120,8 +120,8 @@ pub struct Parts {
 
 /// Knows what each agent's commands may do without an entry, as it is set now.
 pub trait Trusts: Send + Sync {
-    /// For a command of this agent. Where it cannot be told, nothing is trusted. Every decision waits for it: a look at a small file at
-    /// most.
+    /// For a command of this agent. Where it cannot be told, nothing is trusted. Every decision waits for it:
+    /// a look at a small file at most.
     fn of(&self, agent: &AgentId) -> Arc<Trust>;
 }
 
@@ -455,7 +455,8 @@ impl Host {
             Some(forwarded) => Cow::Borrowed(forwarded),
             None => Cow::Owned(judged.in_force.snapshot()),
         };
-        // What a person answers to a card of ours is stored before that; what came over the network is stored here.
+        // What a person answers to a card of ours is stored before that; what came over the
+        // network is stored here.
         let always = judged.granted.as_ref().is_some_and(|granted| granted.decision == Decision::AllowAlways)
             || matches!(&evaluation.verdict, Verdict::Allow(Evidence::Forwarded(Decision::AllowAlways)));
         let store_always =

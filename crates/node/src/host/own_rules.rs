@@ -154,8 +154,8 @@ impl Host {
         }
     }
 
-    /// Pays for a run with the rules that allow it, as the last thing before it starts. Ids of the rules that it would
-    /// have been paid with come along.
+    /// Pays for a run with the rules that allow it, as the last thing before it starts. Ids of the rules that
+    /// it would have been paid with come along.
     pub(super) async fn pay(&self, judged: &Judged, evaluation: &Evaluation) -> (Payment, Vec<String>) {
         let changed = self.parts.rules.refresh().await.hash != judged.own.current.hash;
         // What a person answered was judged by the rules as they were after the answer.

@@ -1,6 +1,6 @@
-//! Commands that their asker runs itself, in its own way, once the policy of this machine lets it: agents whose hooks ask
-//! before each call. They are judged, asked about and remembered as what runs here is; only the run is somebody else's, so
-//! that nothing can be compared once more when it starts.
+//! Commands that their asker runs itself, in its own way, once the policy of this machine lets it: agents
+//! whose hooks ask before each call. They are judged, asked about and remembered as what runs here is; only
+//! the run is somebody else's, so that nothing can be compared once more when it starts.
 
 use super::refusal::Refusal;
 use super::request::check;
@@ -16,8 +16,8 @@ use countersign_protocol::socket::{Confinement, ExecRequest};
 use tokio_util::sync::CancellationToken;
 
 impl Host {
-    /// Whether `request` may run, asking if needed; then a person is told what is `beside` it. `gone` withdraws the question. What
-    /// the request says about grants counts for nothing.
+    /// Whether `request` may run, asking if needed; then a person is told what is `beside` it. `gone`
+    /// withdraws the question. What the request says about grants counts for nothing.
     pub async fn permit(
         &self,
         request: ExecRequest,

@@ -1,22 +1,23 @@
 //! Where a run takes place, and what holds for it there.
 //!
-//! Whoever routes a request has decided where it runs; nothing here chooses, and nothing falls back to another place: where
-//! there is no sandbox, a run that was to be in one is refused.
+//! Whoever routes a request has decided where it runs; nothing here chooses, and nothing falls back to
+//! another place: where there is no sandbox, a run that was to be in one is refused.
 //!
 //! # What holds in a sandbox
 //!
-//! The document's security and ask are about the machine itself: they say how much of it an agent may touch. A sandbox keeps
-//! the machine out of reach, so there the router's `policy` holds in their place, and where it says nothing: allowlist, and
-//! asking on a miss. Everything else holds as on the machine:
+//! The document's security and ask are about the machine itself: they say how much of it an agent may touch.
+//! A sandbox keeps the machine out of reach, so there the router's `policy` holds in their place, and where
+//! it says nothing: allowlist, and asking on a miss. Everything else holds as on the machine:
 //!
-//! - a `deny` that the document spells out for the agent, for every agent or as its default; a document that cannot be read
-//!   counts as one;
+//! - a `deny` that the document spells out for the agent, for every agent or as its default; a document that
+//!   cannot be read counts as one;
 //! - its entries, our own rules, and the rules that refuse;
 //! - its fallback where nobody can be asked, which never loosens what `policy` says.
 //!
-//! So nothing runs in a sandbox without a rule that covers it, a person who was asked about it, or `security=full` of
-//! whoever configured the agent, which is evidence as it is on the machine. What a person is shown says that it is about a
-//! sandbox, and nothing is remembered from there: entries and rules count on the machine as well.
+//! So nothing runs in a sandbox without a rule that covers it, a person who was asked about it, or
+//! `security=full` of whoever configured the agent, which is evidence as it is on the machine. What a person
+//! is shown says that it is about a sandbox, and nothing is remembered from there: entries and rules count on
+//! the machine as well.
 
 use super::in_force::InForce;
 use super::record::Recorder;
@@ -46,7 +47,8 @@ pub enum Placement {
     },
     /// In a sandbox on this machine, under `policy` and the document's entries.
     Sandbox {
-        /// Security and ask of the run, already hardened by what the request wants; see above for what is missing.
+        /// Security and ask of the run, already hardened by what the request wants; see above for
+        /// what is missing.
         policy: Requested,
         /// Which.
         sandbox: Sandbox,
@@ -76,8 +78,8 @@ impl Placement {
         }
     }
 
-    /// Refuses when the policy that holds by now is stricter than the one by which a run was judged. Entries are compared
-    /// elsewhere.
+    /// Refuses when the policy that holds by now is stricter than the one by which a run was judged. Entries
+    /// are compared elsewhere.
     pub(super) fn still_allows(&self, judged: &Effective, live: &InForce) -> Result<(), Refusal> {
         let live = self.policy(live);
         if live.security.value > judged.security.value || live.ask.value > judged.ask.value {
@@ -116,7 +118,8 @@ impl Host {
         self.in_force(agent).await.policy_in_sandbox(requested)
     }
 
-    /// Has a command run where `placement` says, asking if needed. `gone` withdraws the question or ends the run.
+    /// Has a command run where `placement` says, asking if needed. `gone` withdraws the question
+    /// or ends the run.
     pub async fn exec_at(
         &self,
         request: ExecRequest,

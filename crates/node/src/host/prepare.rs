@@ -1,8 +1,8 @@
 //! What a run would be, said before anybody is asked about it, and whether it still is that
 //! (docs/protocol/nodes.md, "Preparing").
 //!
-//! The gateway keeps what is said and sends it back with the run. It has room for one script's digest; what else was looked
-//! at, programs, folder and environment, is remembered here.
+//! The gateway keeps what is said and sends it back with the run. It has room for one script's digest; what
+//! else was looked at, programs, folder and environment, is remembered here.
 
 use super::placement::Placement;
 use super::request::{Checked, check};
@@ -40,8 +40,8 @@ struct KeptPlan {
 }
 
 impl Host {
-    /// Says what a run would be: its list, folder, script and policy, and what an allow-always would store. Nothing runs and
-    /// nobody is asked.
+    /// Says what a run would be: its list, folder, script and policy, and what an allow-always would store.
+    /// Nothing runs and nobody is asked.
     pub async fn prepare(&self, params: PrepareParams) -> Result<Prepared, Refusal> {
         let requested = Requested {
             security: named::<Security>("security", params.security.as_deref())?,
@@ -92,8 +92,8 @@ impl Host {
         })
     }
 
-    /// Whether `request` is what `plan` says, and nothing that it names changed since. A plan that this program does not
-    /// remember is compared as far as it goes.
+    /// Whether `request` is what `plan` says, and nothing that it names changed since. A plan that this
+    /// program does not remember is compared as far as it goes.
     pub fn still_planned(&self, request: &ExecRequest, plan: &Plan) -> Result<(), Refusal> {
         let differs = |what: &str| Err(Refusal::changed(&format!("another {what} than was prepared")));
         let filled = |text: &Option<String>| text.as_deref().map(str::trim).unwrap_or_default().to_owned();
@@ -127,7 +127,8 @@ impl Host {
         }
     }
 
-    /// Where programs of these names are; those with a slash or backslash, and those that are not found, are left out.
+    /// Where programs of these names are; those with a slash or backslash, and those that are not
+    /// found, are left out.
     pub fn which(&self, names: &[String]) -> BTreeMap<String, String> {
         let places = self.places("/");
         let found = names.iter().map(|name| name.trim()).filter(|name| !name.contains(['/', '\\']));

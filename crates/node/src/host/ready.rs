@@ -32,7 +32,8 @@ impl Ready {
         Self { boxes: Mutex::default(), wanted, wishes: Turn::new(wishes) }
     }
 
-    /// The box around `workspace`, if one is there. One of its folder that is around something else is no use any more.
+    /// The box around `workspace`, if one is there. One of its folder that is around something else is
+    /// no use any more.
     pub(super) fn take(&self, workspace: &Workspace) -> Option<Kept> {
         let found = {
             let mut boxes = self.boxes();
@@ -43,7 +44,8 @@ impl Ready {
         Some(found).filter(|kept| kept.around == *workspace)
     }
 
-    /// Has one be made around `workspace` some time, if somebody sees to that. Where many are wanted at once they are not worth it.
+    /// Has one be made around `workspace` some time, if somebody sees to that. Where many are wanted at once
+    /// they are not worth it.
     pub(super) fn want(&self, workspace: Workspace) {
         // Nobody waits for it.
         let _ = self.wanted.try_send(workspace);
@@ -92,8 +94,8 @@ impl Drop for Ended<'_> {
 }
 
 impl Host {
-    /// Has boxes stand ready where some were used, for as long as the future lives; none is there before, or after it. Begins with
-    /// removing what boxes left when this program was killed.
+    /// Has boxes stand ready where some were used, for as long as the future lives; none is there before, or
+    /// after it. Begins with removing what boxes left when this program was killed.
     pub async fn stand_boxes(&self) {
         let mut wishes = self.ready.wishes.lock().await;
         let _ended = Ended(self);

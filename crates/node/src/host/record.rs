@@ -148,7 +148,8 @@ impl Recorder {
         self.answered_after_ms = self.asked_at_ms.and_then(|asked| u64::try_from(now - asked).ok());
     }
 
-    /// Writes how it was decided. A history that cannot be written never stops or frees a person's decision: it is logged.
+    /// Writes how it was decided. A history that cannot be written never stops or frees a person's
+    /// decision: it is logged.
     pub(super) async fn ended(&self, outcome: Outcome) {
         // Logged there already.
         let _ = self.end(outcome).await;

@@ -13,8 +13,8 @@ impl Host {
     pub async fn test(&self, params: &TestParams) -> TestResult {
         let agent = AgentId::of(Some(&params.agent));
         let text = analysis::analyze_text(&params.command);
-        // What runs here is an argument list: one plain command is judged as that list, whatever needs a shell as the
-        // shell's.
+        // What runs here is an argument list: one plain command is judged as that list, whatever needs a
+        // shell as the shell's.
         let argv: Vec<String> = match text.segments.as_slice() {
             [only] if text.words_say_it_all() && !only.words.iter().any(|word| word.expands) => {
                 only.words.iter().map(|word| word.text.clone()).collect()

@@ -1,5 +1,5 @@
-//! What can be said about a request before policy and facts: whether it is well-formed, and what a decision made elsewhere
-//! counts for.
+//! What can be said about a request before policy and facts: whether it is well-formed, and what a decision
+//! made elsewhere counts for.
 
 use super::placement::Placement;
 use super::refusal::Refusal;
@@ -187,8 +187,8 @@ pub(super) fn wait_of(asked_ms: Option<u64>) -> Duration {
     })
 }
 
-/// How long a person has when the asker does not say: the peers' runner gives up after 20 s, prompt and run together
-/// (docs/protocol/approval-socket.md, "Patience").
+/// How long a person has when the asker does not say: the peers' runner gives up after 20 s, prompt and run
+/// together (docs/protocol/approval-socket.md, "Patience").
 const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(15);
 
 /// Shorter than this nobody can read anything.

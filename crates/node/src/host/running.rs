@@ -1,4 +1,5 @@
-//! What runs right now and what it printed so far, for whoever watches. The wire gets the output when a run has ended.
+//! What runs right now and what it printed so far, for whoever watches. The wire gets the output when
+//! a run has ended.
 
 use super::shown::Servers;
 use crate::executor::{Controls, Heard, Tap};
@@ -110,8 +111,9 @@ impl Running {
         is_there
     }
 
-    /// Has a port that is served in the box of a run be reached on this machine too, until the run ends or it is hidden. The port of
-    /// this machine comes back. `None` when the run has ended; fails where nothing listens there. Needs a runtime.
+    /// Has a port that is served in the box of a run be reached on this machine too, until the run ends or it
+    /// is hidden. The port of this machine comes back. `None` when the run has ended; fails where nothing
+    /// listens there. Needs a runtime.
     pub fn show(&self, request_id: &RequestId, port: u16) -> Option<io::Result<u16>> {
         let shown = self.servers_of(request_id, |servers| servers.show(port));
         self.inner.changed.send_replace(());
@@ -131,8 +133,8 @@ impl Running {
         found.find_map(|live| live.servers.as_mut()).map(seen)
     }
 
-    /// Watches a run that is about to start; `started` is cancelled when it does, and `also` hears it too. What comes back goes to
-    /// the executor.
+    /// Watches a run that is about to start; `started` is cancelled when it does, and `also` hears it too.
+    /// What comes back goes to the executor.
     pub(super) fn watch(
         &self,
         view: RunningView,

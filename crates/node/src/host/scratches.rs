@@ -1,4 +1,5 @@
-//! What boxes have in `/tmp`, by folder: kept while agents work there, so that a command finds what the one before it wrote.
+//! What boxes have in `/tmp`, by folder: kept while agents work there, so that a command finds what the one
+//! before it wrote.
 
 use crate::executor::sandbox::Scratch;
 use std::collections::BTreeMap;
@@ -18,8 +19,8 @@ struct Used {
 }
 
 impl Scratches {
-    /// That of the boxes whose own folder is `own`; `None` where none can be made, so that each has one for itself. Ends those that
-    /// nobody used for long. Blocking for a moment.
+    /// That of the boxes whose own folder is `own`; `None` where none can be made, so that each has one for
+    /// itself. Ends those that nobody used for long. Blocking for a moment.
     pub(super) fn of(&self, own: &Path, now: Instant) -> Option<Scratch> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_old =

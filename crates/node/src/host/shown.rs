@@ -38,8 +38,8 @@ impl Servers {
         ports.into_iter().map(view).collect()
     }
 
-    /// Has a port of the box be reached on this machine's loopback, and nowhere else, under the same number or, where that is taken,
-    /// another one, which comes back. Needs a runtime.
+    /// Has a port of the box be reached on this machine's loopback, and nowhere else, under the same number
+    /// or, where that is taken, another one, which comes back. Needs a runtime.
     pub(super) fn show(&mut self, port: u16) -> io::Result<u16> {
         if let Some(shown) = self.shown.get(&port) {
             return Ok(shown.port);

@@ -1,5 +1,5 @@
-//! The decision table of a forwarded or fresh request (rows M404–M429), against a real document, a real book and real
-//! processes. A person is played by whoever answers the book.
+//! The decision table of a forwarded or fresh request (rows M404–M429), against a real document, a real book
+//! and real processes. A person is played by whoever answers the book.
 
 use super::*;
 use countersign_approvals::actor::Event;
@@ -586,7 +586,8 @@ async fn a_chain_shows_its_parts_marks_every_missed_one_and_offers_a_rule_for_ea
     assert_eq!(missed, [false, true, true]);
     let exact = record.question.offer.choices.iter().find(|choice| choice.rung == Rung::Exact).unwrap();
     assert_eq!(exact.rules.as_ref().map(Vec::len), Ok(2), "one for uname, one for ls");
-    // What cannot be taken apart is shown as the text that the shell gets, whole, and nothing is offered for it.
+    // What cannot be taken apart is shown as the text that the shell gets, whole, and nothing
+    // is offered for it.
     let record = rig.send(chain("for x in a; do uname; done"), NO).await.1.unwrap();
     let view = record.question.subject.view();
     assert_eq!((view.shell.len(), view.segments.len(), view.segments[0].args.len()), (2, 1, 1), "{view:?}");

@@ -1,4 +1,5 @@
-//! What a command in a box could not write, told to its agent and to the person: the kernel says it to nobody else.
+//! What a command in a box could not write, told to its agent and to the person: the kernel says
+//! it to nobody else.
 
 use super::crossings::ASK_OUTSIDE;
 use crate::executor::sandbox::{Grounds, Workspace, may_have};
@@ -8,9 +9,9 @@ use countersign_protocol::rules::{PlaceAccess, WorkspacePlace};
 use countersign_protocol::socket::ExecPayload;
 use std::path::Path;
 
-/// What a run in the box around `workspace` could not write: what is said to the agent at the end of the output, and what the history
-/// says to the person. `None` where the output does not tell of anything, or where the command went well and may only have printed it.
-/// Blocking for a moment.
+/// What a run in the box around `workspace` could not write: what is said to the agent at the end of the
+/// output, and what the history says to the person. `None` where the output does not tell of anything, or
+/// where the command went well and may only have printed it. Blocking for a moment.
 pub(super) fn told(
     ran: &ExecPayload,
     workspace: &Workspace,
@@ -51,8 +52,8 @@ fn named(line: &str) -> Option<&str> {
     bare(before).rfind(word).or_else(|| bare(after).find(word))
 }
 
-/// What a person could open for writing instead: the place, or the nearest folder around it that is there. None whose name has something
-/// in it that is not seen as it is.
+/// What a person could open for writing instead: the place, or the nearest folder around it that is there.
+/// None whose name has something in it that is not seen as it is.
 fn offered(path: &Path, workspace: &Workspace, grounds: &Grounds) -> Option<String> {
     let there = path.ancestors().find(|path| path.exists())?;
     let place = WorkspacePlace { path: there.to_str()?.to_owned(), access: PlaceAccess::Write };

@@ -68,7 +68,8 @@ pub(super) enum Seen {
 impl Replays {
     /// Takes note of a signed frame.
     ///
-    /// Entries leave only for want of room: a clock that is set back does not bring an old frame back to life.
+    /// Entries leave only for want of room: a clock that is set back does not bring an old
+    /// frame back to life.
     pub(super) fn note(&mut self, frame: &ExecFrame, now: Instant) -> Seen {
         let key =
             Sha256::new().chain_update(&frame.nonce).chain_update(":").chain_update(frame.ts.to_string());
@@ -91,8 +92,8 @@ impl Replays {
     }
 }
 
-/// How long a frame is remembered at least: it may be 10 s ahead of our clock when it comes, and is fresh until 10 s
-/// behind it.
+/// How long a frame is remembered at least: it may be 10 s ahead of our clock when it comes, and is fresh
+/// until 10 s behind it.
 const KEPT: Duration = Duration::from_secs(20);
 
 /// Frames remembered at most, 32 bytes each. The request limit lets about 1 400 through in [`KEPT`].

@@ -100,8 +100,9 @@ pub async fn exec_watched(
     .await
 }
 
-/// The same; `printed` gets what the command prints as it prints it, and the answer has none of that. An error of `printed` ends the
-/// command, and comes back. An app that knows nothing of this has all of it in its answer.
+/// The same; `printed` gets what the command prints as it prints it, and the answer has none of that. An
+/// error of `printed` ends the command, and comes back. An app that knows nothing of this has all of
+/// it in its answer.
 pub async fn exec_followed(
     path: &Path,
     token: &SocketToken,
@@ -174,8 +175,8 @@ async fn converse<T>(
     tokio::time::timeout(wait, talk).await.unwrap_or(Err(ClientError::TimedOut(wait)))
 }
 
-/// Whether whoever listens at `path` still takes callers, and its process as the kernel tells it. It says nothing and wants
-/// nothing, which costs the app a moment.
+/// Whether whoever listens at `path` still takes callers, and its process as the kernel tells it. It says
+/// nothing and wants nothing, which costs the app a moment.
 pub async fn knock(path: &Path, wait: Duration) -> Result<Option<i32>, ClientError> {
     let knocking = async {
         let mut stream = connect(path).await?;

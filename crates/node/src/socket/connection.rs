@@ -1,5 +1,5 @@
-//! One connection: one line in, and one line out, after those that tell of what a command prints where they are wanted. What is malformed, unauthenticated or in a hurry ends here; nothing
-//! of a frame is ever logged.
+//! One connection: one line in, and one line out, after those that tell of what a command prints where they
+//! are wanted. What is malformed, unauthenticated or in a hurry ends here; nothing of a frame is ever logged.
 
 use super::auth::{self, Replays, Seen};
 use super::hangup::Hangup;
@@ -85,8 +85,8 @@ impl Gate {
     }
 }
 
-/// Serves one connection to its end. Its place among the readers is free as soon as its line is read. Cancelling `stop` ends it
-/// without an answer.
+/// Serves one connection to its end. Its place among the readers is free as soon as its line is read.
+/// Cancelling `stop` ends it without an answer.
 pub(super) async fn serve<H: Handler>(
     mut stream: UnixStream,
     shared: Arc<Shared<H>>,
@@ -265,7 +265,8 @@ async fn exec<H: Handler>(
     Some(AnswerLine::ExecRes(exec_answer(id, result)))
 }
 
-/// Tells what a command prints as long as `working` works, and what is left of it then. Whoever does not read any more has `gone`.
+/// Tells what a command prints as long as `working` works, and what is left of it then. Whoever does not read
+/// any more has `gone`.
 async fn follow<T>(
     stream: &UnixStream,
     id: &str,
@@ -327,7 +328,8 @@ async fn write_all(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a command that started is still running a moment later: one that ends at once is told of by its answer alone.
+/// Whether a command that started is still running a moment later: one that ends at once is told of by
+/// its answer alone.
 async fn lasts(started: &CancellationToken) {
     started.cancelled().await;
     tokio::time::sleep(STARTED_PAUSE).await;
@@ -367,8 +369,8 @@ fn exec_answer(id: String, result: Result<ExecPayload, ExecError>) -> ExecAnswer
     }
 }
 
-/// Runs `work` for as long as somebody waits for it. `None` when the requester left or the server stops: `gone` is
-/// cancelled, and `work` gets a moment to end by itself before it is dropped.
+/// Runs `work` for as long as somebody waits for it. `None` when the requester left or the server stops:
+/// `gone` is cancelled, and `work` gets a moment to end by itself before it is dropped.
 async fn attend<T>(
     stream: &UnixStream,
     stop: &CancellationToken,
@@ -416,7 +418,8 @@ fn busy() -> ExecError {
     }
 }
 
-/// The line for a caller that cannot even be listened to. Whoever sent a question takes it for silence, which is no yes.
+/// The line for a caller that cannot even be listened to. Whoever sent a question takes it for silence,
+/// which is no yes.
 pub(super) static BUSY: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let answer = AnswerLine::ExecRes(exec_answer(String::new(), Err(busy())));
     let mut line = serde_json::to_vec(&answer).unwrap_or_default();
@@ -433,18 +436,19 @@ const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest wait for a client that does not read its answer, as the peers set it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long a command must run to be told of before its answer: another line would only slow down a shorter one.
+/// How long a command must run to be told of before its answer: another line would only slow
+/// down a shorter one.
 const STARTED_PAUSE: Duration = Duration::from_millis(30);
 
-/// How long a request may take to end once nobody waits for it: longer than the executor's bounds for ending a process
-/// group that resists, so that its end is recorded.
+/// How long a request may take to end once nobody waits for it: longer than the executor's bounds for ending
+/// a process group that resists, so that its end is recorded.
 pub(super) const GONE_GRACE: Duration = Duration::from_secs(5);
 
 /// Bytes read at once, as the peers do.
 const READ_CHUNK_BYTES: usize = 4_096;
 
-/// Failed authentications that get an answer: 20 at once, then 2 a second (20 in 10 s). More are closed without one,
-/// so that guessing is slow to learn from and cheap to refuse; right tokens are not affected.
+/// Failed authentications that get an answer: 20 at once, then 2 a second (20 in 10 s). More are closed
+/// without one, so that guessing is slow to learn from and cheap to refuse; right tokens are not affected.
 const FAILURE_BURST: u32 = 20;
 const FAILURES_PER_SECOND: u32 = 2;
 

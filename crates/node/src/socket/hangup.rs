@@ -1,13 +1,14 @@
-//! Notices that the requester is gone. A client that has sent its request closes its writing half and waits: that is no
-//! reason to stop. Only a connection that is closed entirely is (docs/protocol/approval-socket.md,
-//! "Patience").
+//! Notices that the requester is gone. A client that has sent its request closes its writing half and waits:
+//! that is no reason to stop. Only a connection that is closed entirely is
+//! (docs/protocol/approval-socket.md, "Patience").
 
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::AsFd;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// Watches one connection through a descriptor of its own, so that clearing its readiness never stalls a write.
+/// Watches one connection through a descriptor of its own, so that clearing its readiness
+/// never stalls a write.
 #[derive(Debug)]
 pub(super) struct Hangup(UnixStream);
 
@@ -25,7 +26,8 @@ impl Hangup {
             if ready.is_write_closed() {
                 return;
             }
-            // Edge-triggered: once cleared, nothing is heard until the connection changes. Clearing is all this is for.
+            // Edge-triggered: once cleared, nothing is heard until the connection changes. Clearing is
+            // all this is for.
             let _ = self.0.try_io(Interest::WRITABLE, || Err::<(), _>(Error::from(ErrorKind::WouldBlock)));
         }
     }

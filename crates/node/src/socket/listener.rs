@@ -92,9 +92,9 @@ impl Listener {
         Ok(Self { file, accepting, lock, reserve: Reserve::default() })
     }
 
-    /// The next connection. An error of the system is waited out, so that it neither spins nor ends whoever accepts. When no
-    /// descriptor is left beside those that are kept from callers, they are told `busy` and closed, at the very end by descriptors of
-    /// its own. Cancellation safe.
+    /// The next connection. An error of the system is waited out, so that it neither spins nor ends whoever
+    /// accepts. When no descriptor is left beside those that are kept from callers, they are told `busy` and
+    /// closed, at the very end by descriptors of its own. Cancellation safe.
     pub async fn accept(&self, busy: &[u8]) -> UnixStream {
         loop {
             self.reserve.fill();
@@ -112,7 +112,8 @@ impl Listener {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
-            // The kernel says so without a look at whether anybody called, and what is kept is not put at risk for nobody.
+            // The kernel says so without a look at whether anybody called, and what is kept is not put at
+            // risk for nobody.
             if !somebody_calls(&self.accepting) {
                 tokio::time::sleep(LOOK_PAUSE).await;
                 continue;
@@ -124,7 +125,8 @@ impl Listener {
         }
     }
 
-    /// Takes a caller with a descriptor of the reserve and tells it that there is no room. `None` when it was not taken.
+    /// Takes a caller with a descriptor of the reserve and tells it that there is no room. `None` when
+    /// it was not taken.
     fn turn_away(&self, busy: &[u8]) -> Option<()> {
         self.reserve.give_one()?;
         let taken = self.accepting.poll_accept(&mut Context::from_waker(Waker::noop()));
@@ -148,8 +150,8 @@ impl Listener {
         }
     }
 
-    /// Binds again what was removed; what was accepted before goes on. Whatever else is at the path is named and stays. Blocking
-    /// file access, a few calls.
+    /// Binds again what was removed; what was accepted before goes on. Whatever else is at the path is named
+    /// and stays. Blocking file access, a few calls.
     pub fn restore(&mut self) -> Result<(), BindError> {
         let path = self.path().to_owned();
         if canonical_path(&path)? != path {
@@ -191,8 +193,8 @@ fn somebody_calls(accepting: &UnixListener) -> bool {
 
 /// Tells a caller that there is no room, without reading what it wants.
 pub fn refuse(stream: &UnixStream, busy: &[u8]) {
-    // Past tokio, which knows nothing of a stream this young. Nothing was written to it before, so the line fits; a caller that
-    // has left needs none.
+    // Past tokio, which knows nothing of a stream this young. Nothing was written to it before, so the line
+    // fits; a caller that has left needs none.
     let _ = rustix::net::send(stream, busy, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
 }
 
@@ -224,7 +226,8 @@ impl Reserve {
         given.map(drop)
     }
 
-    /// Puts one in the very place of what was opened instead, which that closes: at no moment can another thread have it.
+    /// Puts one in the very place of what was opened instead, which that closes: at no moment can
+    /// another thread have it.
     fn take_over(&self, mut opened: OwnedFd) {
         let mut kept = self.kept();
         if let Some(one) = kept.first()
@@ -246,8 +249,8 @@ fn listen(path: &Path) -> Result<(UnixListener, SocketFile), BindError> {
     Ok((accepting, file))
 }
 
-/// Whether a caller gets to this process. Whoever moves another file to the path just after it was bound, where nobody can look in
-/// between, would else be taken for what was bound.
+/// Whether a caller gets to this process. Whoever moves another file to the path just after it was bound,
+/// where nobody can look in between, would else be taken for what was bound.
 fn leads_here(path: &Path) -> bool {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let probe = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
@@ -273,8 +276,8 @@ impl Drop for SocketFile {
     }
 }
 
-/// Creates the socket file, and listens, with 0600 from its first moment: Linux gives a socket's file the mode of the unbound socket,
-/// so that the process-wide umask, which other threads use, stays as it is.
+/// Creates the socket file, and listens, with 0600 from its first moment: Linux gives a socket's file the
+/// mode of the unbound socket, so that the process-wide umask, which other threads use, stays as it is.
 fn bind_private(path: &Path) -> Result<(OwnedFd, SocketFile), BindError> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
@@ -350,7 +353,8 @@ fn canonical_path(path: &Path) -> Result<PathBuf, BindError> {
     Ok(canonical)
 }
 
-/// Follows `parent` component by component, so that nobody but root and this user can turn it into something else.
+/// Follows `parent` component by component, so that nobody but root and this user can turn it
+/// into something else.
 fn walk(parent: &Path) -> Result<PathBuf, BindError> {
     let mut real = PathBuf::from("/");
     check_ancestor(&real, &stat_of(&real)?)?;
@@ -476,11 +480,12 @@ const PATH_BYTES: usize = 108;
 /// Links followed on the way at most, as the kernel does.
 const MAX_LINKS: u32 = 40;
 
-/// Connections the kernel holds for us until we accept them. The peers use 16; a full backlog makes `connect` fail at
-/// once for clients that do not block, so there is room for a thousand agents that start together.
+/// Connections the kernel holds for us until we accept them. The peers use 16; a full backlog makes `connect`
+/// fail at once for clients that do not block, so there is room for a thousand agents that start together.
 const BACKLOG: i32 = 1_024;
 
-/// Descriptors kept for callers that come when no other is left: several, for another thread may take one that was just given.
+/// Descriptors kept for callers that come when no other is left: several, for another thread may take one
+/// that was just given.
 const RESERVED: usize = 4;
 
 /// Pause between two looks for callers while no descriptor is left: none of them notices it.

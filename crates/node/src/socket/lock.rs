@@ -34,7 +34,8 @@ pub enum Holder {
 }
 
 impl Holder {
-    /// Who serves `socket`, if anybody. Blocking, a few calls; takes nothing away from anybody who starts at that moment.
+    /// Who serves `socket`, if anybody. Blocking, a few calls; takes nothing away from anybody who
+    /// starts at that moment.
     pub fn of(socket: &Path) -> Self {
         match Self::look(&lock_path(socket)) {
             Ok(holder) => holder,
@@ -122,7 +123,8 @@ fn holder_of(inode: u64) -> Option<i32> {
     })
 }
 
-/// How often a lock is tried, and the pause between: together a tenth of a second, far longer than a look takes.
+/// How often a lock is tried, and the pause between: together a tenth of a second, far longer
+/// than a look takes.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(5);
 

@@ -1,5 +1,5 @@
-//! How many callers a socket bears. Those who have not said what they want, those who wait for an answer and those whose command
-//! runs are counted apart, so that none of them keeps out the others.
+//! How many callers a socket bears. Those who have not said what they want, those who wait for an answer and
+//! those whose command runs are counted apart, so that none of them keeps out the others.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -41,7 +41,8 @@ impl Readers {
         Self(Arc::new(Reading { limit, places: Mutex::default(), left: Notify::new() }))
     }
 
-    /// Takes a place. When all are taken, whoever has been there longest goes, once it has had a fair time. Cancellation safe.
+    /// Takes a place. When all are taken, whoever has been there longest goes, once it has had a fair time.
+    /// Cancellation safe.
     pub async fn enter(&self) -> Reader {
         loop {
             let left = self.0.left.notified();
@@ -140,16 +141,16 @@ impl Drop for Guest<'_> {
     }
 }
 
-/// How long a caller may be silent at least, however many come after it: far longer than a program needs that has something to
-/// say, short beside the patience of those who wait outside.
+/// How long a caller may be silent at least, however many come after it: far longer than a program needs that
+/// has something to say, short beside the patience of those who wait outside.
 const FAIR_TIME: Duration = Duration::from_millis(250);
 
-/// Requests that are looked at or wait for a person. 256 of them can wait, over all doors together, so there is always room for
-/// what needs nobody.
+/// Requests that are looked at or wait for a person. 256 of them can wait, over all doors together, so there
+/// is always room for what needs nobody.
 pub(super) const MAX_UNDECIDED: usize = 256 + 64;
 
-/// Commands that run and whose callers wait for the output, as many as can wait for a person; more are refused at once. Those that
-/// are undecided at that moment may still start.
+/// Commands that run and whose callers wait for the output, as many as can wait for a person; more are
+/// refused at once. Those that are undecided at that moment may still start.
 pub(super) const MAX_RUNNING: usize = 256;
 
 #[cfg(test)]

@@ -42,8 +42,8 @@ pub struct Call<R> {
     pub peer: Peer,
     /// What.
     pub request: R,
-    /// Cancelled when the requester closed its connection entirely (never on half-close), and when the server stops. The
-    /// handler's future is dropped a few seconds later if it has not ended by then.
+    /// Cancelled when the requester closed its connection entirely (never on half-close), and when the server
+    /// stops. The handler's future is dropped a few seconds later if it has not ended by then.
     pub gone: CancellationToken,
     /// To be cancelled when a command's process is started.
     pub started: CancellationToken,
@@ -59,9 +59,9 @@ pub trait Handler: Send + Sync + 'static {
     fn exec(&self, call: Call<ExecRequest>) -> impl Future<Output = Result<ExecPayload, ExecError>> + Send;
 }
 
-/// Starts the server: endpoint from `store.ensure_socket()`, re-read on every try; back-off 1 s doubling to 30 s. Ends,
-/// answering nothing more and removing the socket, when `stop` is cancelled. The receiver tells its state; `restored` hears when the
-/// socket was lost and is bound again.
+/// Starts the server: endpoint from `store.ensure_socket()`, re-read on every try; back-off 1 s doubling to
+/// 30 s. Ends, answering nothing more and removing the socket, when `stop` is cancelled. The receiver tells
+/// its state; `restored` hears when the socket was lost and is bound again.
 ///
 /// The token is looked up in the document at each authentication: a rotated one takes effect at once.
 pub fn start<H: Handler>(
@@ -147,8 +147,9 @@ async fn open(store: &Store) -> Result<Listener, NotOpen> {
     Listener::bind(&path).map_err(|error: BindError| NotOpen::Later(error.to_string()))
 }
 
-/// Accepts until `stop`, or until the document names another endpoint. A socket file that is removed meanwhile is bound again, and
-/// whoever is told hears of it, and when that cannot be. On the way out the file goes at once; its lock is held until the last connection has ended.
+/// Accepts until `stop`, or until the document names another endpoint. A socket file that is removed
+/// meanwhile is bound again, and whoever is told hears of it, and when that cannot be. On the way out the
+/// file goes at once; its lock is held until the last connection has ended.
 pub(super) async fn serve<H: Handler>(
     mut listener: Listener,
     shared: &Arc<Shared<H>>,
@@ -232,8 +233,8 @@ impl Endpoint {
         Self { state: current.state.clone(), path, is_guarded: token_of(current).is_some() }
     }
 
-    /// Resolves when the document has named another endpoint for a while. What is written piece by piece is unreadable in
-    /// between: that authenticates nobody, but is no reason to withdraw what waits.
+    /// Resolves when the document has named another endpoint for a while. What is written piece by piece is
+    /// unreadable in between: that authenticates nobody, but is no reason to withdraw what waits.
     async fn moves(self, documents: &mut watch::Receiver<Arc<Current>>) {
         loop {
             self.clone().changes(documents).await;
@@ -258,8 +259,8 @@ fn token_of(current: &Current) -> Option<SocketToken> {
     token.filter(SocketToken::is_long_enough)
 }
 
-/// Connections served at once, whatever they are about: those counted below, and as many more that still take their answer. The
-/// next are told that the app is busy.
+/// Connections served at once, whatever they are about: those counted below, and as many more that still take
+/// their answer. The next are told that the app is busy.
 const MAX_CONNECTIONS: usize = 2 * (MAX_READERS + MAX_UNDECIDED + MAX_RUNNING);
 
 /// Connections that have not said what they want: each may hold a line of 256 000 bytes.
@@ -269,9 +270,10 @@ const MAX_READERS: usize = 128;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LAST_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long a document must name another endpoint before this one is given up: longer than a write takes on a busy
-/// machine, short beside the patience of whoever edits it.
+/// How long a document must name another endpoint before this one is given up: longer than a write takes on a
+/// busy machine, short beside the patience of whoever edits it.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// How long the end of connections is waited for: their handlers get [`GONE_GRACE`] each, all at the same time.
+/// How long the end of connections is waited for: their handlers get [`GONE_GRACE`] each, all
+/// at the same time.
 const DRAIN_TIMEOUT: Duration = GONE_GRACE.saturating_add(Duration::from_secs(1));

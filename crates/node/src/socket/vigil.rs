@@ -1,4 +1,5 @@
-//! Watches over the file of a bound socket: programs that tidy up remove it, and then nobody finds the app any more.
+//! Watches over the file of a bound socket: programs that tidy up remove it, and then nobody finds
+//! the app any more.
 
 use super::listener::{BindError, Listener};
 use countersign_approvals::watcher::Watcher;
@@ -39,8 +40,8 @@ pub enum Look {
 }
 
 impl Vigil {
-    /// Begins. Whoever listens to `restored` hears of every loss that was mended; one that does not come after hears of fewer. A
-    /// few calls.
+    /// Begins. Whoever listens to `restored` hears of every loss that was mended; one that does not come
+    /// after hears of fewer. A few calls.
     pub fn over(listener: &Listener, door: SocketDoor, restored: mpsc::Sender<Restored>) -> Self {
         let folder = listener.path().parent().map_or_else(PathBuf::new, Path::to_owned);
         let wake = Arc::new(Notify::new());
@@ -49,7 +50,8 @@ impl Vigil {
         Self { door, restored, watcher, wake, look_after }
     }
 
-    /// Resolves when it is time to look: when something happened in the folder, and now and then. Cancellation safe.
+    /// Resolves when it is time to look: when something happened in the folder, and now and then.
+    /// Cancellation safe.
     pub async fn stirs(&self) {
         tokio::select! {
             () = self.wake.notified() => {}

@@ -1,7 +1,8 @@
 //! Bubblewrap's argument list, and the run of a command in it.
 //!
-//! What was pinned is handed over as open files, never by path: the folder and every pinned program and script are bound from
-//! the descriptors that were compared, so nobody can put anything else in their place between the look and the run.
+//! What was pinned is handed over as open files, never by path: the folder and every pinned program and
+//! script are bound from the descriptors that were compared, so nobody can put anything else in their place
+//! between the look and the run.
 
 mod stage;
 mod status;

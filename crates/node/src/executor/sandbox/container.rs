@@ -1,8 +1,9 @@
-//! The same with Docker or Podman, through their command line: the programs of an image instead of this system's.
+//! The same with Docker or Podman, through their command line: the programs of an image instead
+//! of this system's.
 //!
-//! Their service makes the container, so what was pinned can be handed over by path only: a folder that is swapped after it was
-//! compared, in the moment before the service looks, is not noticed. Programs of the system are the image's, whatever this
-//! machine has under the same path.
+//! Their service makes the container, so what was pinned can be handed over by path only: a folder that is
+//! swapped after it was compared, in the moment before the service looks, is not noticed. Programs of the
+//! system are the image's, whatever this machine has under the same path.
 
 use super::super::program::Program;
 use super::super::tree::{self, Tree};

@@ -1,11 +1,12 @@
-//! Programs of ours in and around a box: one lays out its file system, and one is the first in it, where it has a way out. Both are a
-//! small one beside the app, or this very program once more. The first in it puts up the second wall, hands what listens on
-//! loopback of the box to the gate, starts the command, and tells the gate who connects until the command has ended.
+//! Programs of ours in and around a box: one lays out its file system, and one is the first in it, where it
+//! has a way out. Both are a small one beside the app, or this very program once more. The first in it puts
+//! up the second wall, hands what listens on loopback of the box to the gate, starts the command, and tells
+//! the gate who connects until the command has ended.
 //!
-//! The command is its child and nothing else is: a shell that waits for all its children, or asks who its parent is, sees nothing
-//! unusual. It has the command's rights and walls, so a command that ends it only loses, and one that speaks to the gate itself
-//! gets no further than by the port. Looking into it is all that a command cannot do: sockets that are handed to the gate while the
-//! command runs pass through it.
+//! The command is its child and nothing else is: a shell that waits for all its children, or asks who its
+//! parent is, sees nothing unusual. It has the command's rights and walls, so a command that ends it only
+//! loses, and one that speaks to the gate itself gets no further than by the port. Looking into it is all
+//! that a command cannot do: sockets that are handed to the gate while the command runs pass through it.
 
 use super::super::warden::{COMMAND, beside};
 use super::super::{FIRST_BUSY_PAUSE, LAST_BUSY_PAUSE};
@@ -31,7 +32,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Has this process be what `arguments` say, if they say that it is in a box: its first argument tells. To be called first of all.
+/// Has this process be what `arguments` say, if they say that it is in a box: its first argument tells. To be
+/// called first of all.
 pub fn entered(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     IS_FIRST.store(true, Ordering::Relaxed);
     let word = arguments.nth(1)?;
@@ -56,8 +58,9 @@ pub fn has_an_entrance() -> bool {
 /// Whether this program begins with [`entered`].
 static IS_FIRST: AtomicBool = AtomicBool::new(false);
 
-/// The program that lays out a box and enters it, open. It is the smallest one that is there: each run starts it twice. It stays the one
-/// that was there when this process first looked: that of another release could read its arguments in another way.
+/// The program that lays out a box and enters it, open. It is the smallest one that is there: each run starts
+/// it twice. It stays the one that was there when this process first looked: that of another release could
+/// read its arguments in another way.
 pub(super) fn program() -> io::Result<OwnedFd> {
     static FIRST: OnceLock<OwnedFd> = OnceLock::new();
     let program = match FIRST.get() {
@@ -70,7 +73,8 @@ pub(super) fn program() -> io::Result<OwnedFd> {
     program.try_clone()
 }
 
-/// How it comes to [`PLACE`] in a box: by its path, and where another file has that by now, as a copy. Blocking.
+/// How it comes to [`PLACE`] in a box: by its path, and where another file has that by now, as
+/// a copy. Blocking.
 pub(super) fn mount() -> io::Result<Mount> {
     let (file, at) = (program()?, PLACE.into());
     let open = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -107,8 +111,8 @@ fn looked_for() -> io::Result<OwnedFd> {
     }
 }
 
-/// What is started in the box so that what it is [ordered](super::order) to is, and can write nowhere but in `writable`. None there is no
-/// such wall.
+/// What is started in the box so that what it is [ordered](super::order) to is, and can write nowhere but in
+/// `writable`. None there is no such wall.
 pub(super) fn waiting(writable: &[&Path]) -> Vec<OsString> {
     let mut line: Vec<OsString> = vec![PLACE.into(), ENTER.into(), writable.len().to_string().into()];
     line.extend(writable.iter().map(OsString::from));
@@ -131,8 +135,8 @@ pub(super) fn lead_out(env: &mut BTreeMap<String, String>) {
     env.extend(environment(&way));
 }
 
-/// `COUNT FOLDER… TYPED PROGRAM ARGUMENT…`: runs it, and ends as it does. Nothing that it starts writes outside of the folders. Without a
-/// program it waits until it is ordered to run one.
+/// `COUNT FOLDER… TYPED PROGRAM ARGUMENT…`: runs it, and ends as it does. Nothing that it starts writes
+/// outside of the folders. Without a program it waits until it is ordered to run one.
 fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
     let invalid = || io::Error::new(ErrorKind::InvalidInput, "expected folders, a name and a program");
     let (count, rest) = arguments.split_first().ok_or_else(invalid)?;
@@ -145,8 +149,8 @@ fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        // Before the command begins: whatever it does first, somebody listens, and it never has what listens. Where this fails, it
-        // does not begin: the gate would take from it what it then handed over.
+        // Before the command begins: whatever it does first, somebody listens, and it never has what listens.
+        // Where this fails, it does not begin: the gate would take from it what it then handed over.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT))?;
         let relay = relay(port, Path::new(GATE))?;
         let mut passed = Passed::new()?;
@@ -183,7 +187,8 @@ fn enter(arguments: Vec<OsString>) -> io::Result<ExitCode> {
     })
 }
 
-/// Signals to the whole group reach the command by themselves; ending before it would take its time to end orderly.
+/// Signals to the whole group reach the command by themselves; ending before it would take its
+/// time to end orderly.
 struct Passed([Signal; 4]);
 
 impl Passed {

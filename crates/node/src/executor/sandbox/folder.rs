@@ -1,5 +1,6 @@
-//! Which folders a sandboxed run may have as its own. The folder is the one place that it writes to outside of itself, so a
-//! folder that holds more than one piece of work, or what other programs trust, would make the sandbox pointless.
+//! Which folders a sandboxed run may have as its own. The folder is the one place that it writes to outside
+//! of itself, so a folder that holds more than one piece of work, or what other programs trust, would make
+//! the sandbox pointless.
 
 use super::{Grounds, Unavailable};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,8 @@ pub(super) fn shared(place: &Path) -> Option<&'static str> {
     is_system.then_some("it belongs to the system")
 }
 
-/// What is wrong with a place that holds the home, or anything of Countersign's or OpenClaw's own, or lies there.
+/// What is wrong with a place that holds the home, or anything of Countersign's or OpenClaw's
+/// own, or lies there.
 pub(super) fn private(place: &Path, grounds: &Grounds) -> Option<&'static str> {
     if homes_of(grounds).any(|home| home.starts_with(place)) {
         return Some(HOME);

@@ -1,7 +1,8 @@
 //! How the program that lays out a box gets what to lay out, and what bubblewrap is to find open.
 //!
-//! This app is large, and a copy of it for each process that it starts would take longer than most commands. Without a copy a new
-//! process can be given its three standard streams and nothing else, so one of them is a socket through which the rest comes.
+//! This app is large, and a copy of it for each process that it starts would take longer than most commands.
+//! Without a copy a new process can be given its three standard streams and nothing else, so one of them is a
+//! socket through which the rest comes.
 
 use super::bubblewrap::FIRST_HANDED;
 use super::layout::Layout;
@@ -22,8 +23,8 @@ pub(super) struct Received {
     _handed: Vec<OwnedFd>,
 }
 
-/// A standard input from which [`receive`] takes the layout, all of `handed`, and what is to be standard input afterwards. Nobody has to
-/// wait for that.
+/// A standard input from which [`receive`] takes the layout, all of `handed`, and what is to be standard
+/// input afterwards. Nobody has to wait for that.
 pub(super) fn hand(layout: &Layout, handed: &[OwnedFd], input: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let mut written = File::from(memfd_create("layout", MemfdFlags::CLOEXEC)?);
     written.write_all(&layout.written()?)?;
@@ -42,8 +43,9 @@ pub(super) fn hand(layout: &Layout, handed: &[OwnedFd], input: Option<&OwnedFd>)
     Ok(its)
 }
 
-/// Takes what [`hand`] sent. Where no standard input came with it, that is the terminal if there is one, and nothing otherwise. To be
-/// called in a process that has opened nothing yet: what comes has to be where bubblewrap looks for it.
+/// Takes what [`hand`] sent. Where no standard input came with it, that is the terminal if there is one, and
+/// nothing otherwise. To be called in a process that has opened nothing yet: what comes has to be where
+/// bubblewrap looks for it.
 pub(super) fn receive() -> io::Result<Received> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -1,6 +1,7 @@
-//! The second wall of a box: the kernel's Landlock, which knows nothing of mounts. If something were mounted so that it could be written
-//! and should not, or could be reached by another path, it still could not be written. It is put up by the first program of the box, so
-//! a box that has none has no second wall; where the kernel has none, mounts stand alone, and `countersign doctor` says so.
+//! The second wall of a box: the kernel's Landlock, which knows nothing of mounts. If something were mounted
+//! so that it could be written and should not, or could be reached by another path, it still could not be
+//! written. It is put up by the first program of the box, so a box that has none has no second wall; where
+//! the kernel has none, mounts stand alone, and `countersign doctor` says so.
 
 use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _,
@@ -9,8 +10,8 @@ use landlock::{
 use std::io;
 use std::path::Path;
 
-/// Has this thread, and all that it starts, write below `writable` only, and reach no process or unnamed socket outside. What is not there
-/// is passed over. False where the kernel can do none of it.
+/// Has this thread, and all that it starts, write below `writable` only, and reach no process or unnamed
+/// socket outside. What is not there is passed over. False where the kernel can do none of it.
 pub(super) fn restrict(writable: &[impl AsRef<Path>]) -> io::Result<bool> {
     let restricted = restricted(writable).map_err(io::Error::other)?;
     Ok(restricted.ruleset != RulesetStatus::NotEnforced)

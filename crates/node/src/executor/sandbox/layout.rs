@@ -1,10 +1,11 @@
 //! The file system of a box, laid out before bubblewrap builds its walls around it.
 //!
-//! Bubblewrap reads the machine's table of mounts again for each thing that it puts somewhere, and a box has a hundred. So they are
-//! put together by a process of ours, through descriptors, in a name space whose mounts follow nobody, and bubblewrap gets the whole
-//! as one folder. What is laid out is never less strict than what bubblewrap would make of the same plan: what is to be read only is
-//! so before the next thing is put on it, nothing is made but in folders that were made here, and what was looked at is put there by
-//! its number, or not at all.
+//! Bubblewrap reads the machine's table of mounts again for each thing that it puts somewhere, and a box has
+//! a hundred. So they are put together by a process of ours, through descriptors, in a name space whose
+//! mounts follow nobody, and bubblewrap gets the whole as one folder. What is laid out is never less strict
+//! than what bubblewrap would make of the same plan: what is to be read only is so before the next thing is
+//! put on it, nothing is made but in folders that were made here, and what was looked at is put there by its
+//! number, or not at all.
 
 use super::handing;
 use rustix::fs::{
@@ -120,7 +121,8 @@ pub(super) enum Access {
     Device,
 }
 
-/// `PROGRAM ARGUMENT…`: lays out what comes through standard input, and goes on as the program. Returns only if that cannot be done.
+/// `PROGRAM ARGUMENT…`: lays out what comes through standard input, and goes on as the program. Returns only
+/// if that cannot be done.
 #[expect(
     clippy::disallowed_methods,
     reason = "bubblewrap, in this process, as it was told by who started it"
@@ -139,7 +141,8 @@ pub(super) fn lay_out(arguments: &[OsString]) -> io::Error {
     }
 }
 
-/// Has this process be root of a name space of its own, whose mounts follow nobody's. What it becomes takes that back.
+/// Has this process be root of a name space of its own, whose mounts follow nobody's. What it becomes
+/// takes that back.
 fn alone() -> io::Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     #[expect(

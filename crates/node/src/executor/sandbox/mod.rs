@@ -1,10 +1,11 @@
-//! Runs an approved command where it can reach little of this machine: its folder, the system to read, and the network only
-//! when that is allowed.
+//! Runs an approved command where it can reach little of this machine: its folder, the system to read, and
+//! the network only when that is allowed.
 //!
-//! There are two: a *sealed* one, [`run`], and *the box*, [`run_in_box`], which shows more and may write to a whole workspace.
+//! There are two: a *sealed* one, [`run`], and *the box*, [`run_in_box`], which shows more and may write to a
+//! whole workspace.
 //!
-//! Everything that was pinned is checked as for a plain run. A sandbox that cannot be made is a refusal that says what to
-//! do; nothing falls back to a run outside of it.
+//! Everything that was pinned is checked as for a plain run. A sandbox that cannot be made is a refusal that
+//! says what to do; nothing falls back to a run outside of it.
 
 mod bubblewrap;
 mod container;
@@ -148,11 +149,12 @@ pub async fn check_bubblewrap() -> Result<(), Unavailable> {
     bubblewrap::found().await.map(drop)
 }
 
-/// Runs an approved command in `sandbox` to its end; `base_env` is the sanitised inherited environment. Cancelling ends
-/// everything in the sandbox and returns what it had printed; dropping the future kills it.
+/// Runs an approved command in `sandbox` to its end; `base_env` is the sanitised inherited environment.
+/// Cancelling ends everything in the sandbox and returns what it had printed; dropping the future kills it.
 ///
-/// Differs from a plain run in three things: a command that a signal ended exits with 128 and the signal's number, as shells
-/// say it; nothing outlives the command; and variables that lead out of the sandbox are not passed.
+/// Differs from a plain run in three things: a command that a signal ended exits with 128 and the signal's
+/// number, as shells say it; nothing outlives the command; and variables that lead out of the
+/// sandbox are not passed.
 pub async fn run(
     command: ApprovedCommand,
     base_env: &BTreeMap<String, String>,

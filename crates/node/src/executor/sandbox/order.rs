@@ -1,7 +1,8 @@
 //! What the first program of a box is told when the box was made before anybody knew what would run in it.
 //!
-//! It comes through the program's standard input, a socket of which the box has the one end and whoever made it the other. Until then
-//! nothing but that program is in the box, and afterwards nothing more is heard there.
+//! It comes through the program's standard input, a socket of which the box has the one end and whoever made
+//! it the other. Until then nothing but that program is in the box, and afterwards nothing
+//! more is heard there.
 
 use super::layout;
 use rustix::fs::{CWD, Mode, OFlags, fstat, openat};

@@ -1,11 +1,13 @@
-//! System calls that a sandboxed program is refused: those that reach what no namespace divides, or that undo the sandbox.
+//! System calls that a sandboxed program is refused: those that reach what no namespace divides, or that
+//! undo the sandbox.
 //!
-//! A list of what is refused, not of what is let through: the walls are the namespaces, and programs need to keep working.
+//! A list of what is refused, not of what is let through: the walls are the namespaces, and programs need
+//! to keep working.
 
 use super::Network;
 
-/// A classic BPF program for the kernel, in its own layout: to be handed over as it is. Empty where this machine's system
-/// calls are not known here.
+/// A classic BPF program for the kernel, in its own layout: to be handed over as it is. Empty where this
+/// machine's system calls are not known here.
 pub(super) fn filter(network: Network) -> Vec<u8> {
     program(network).iter().flat_map(Instruction::bytes).collect()
 }
@@ -67,7 +69,8 @@ fn program(_network: Network) -> Vec<Instruction> {
 mod calls {
     use super::Instruction;
 
-    /// Refuses the call `number` when argument `index` is one of `values` or has a bit of `mask`; lets it through else.
+    /// Refuses the call `number` when argument `index` is one of `values` or has a bit of `mask`; lets
+    /// it through else.
     pub(super) fn argument(number: i64, index: u32, values: &[u32], mask: u32) -> Vec<Instruction> {
         let mut checks = vec![load(ARGUMENTS + 8 * index)];
         for value in values {
@@ -176,7 +179,8 @@ mod calls {
         libc::SYS_uselib,
     ];
 
-    /// Offsets in the kernel's `struct seccomp_data`. The lower half of an argument comes first on both machines.
+    /// Offsets in the kernel's `struct seccomp_data`. The lower half of an argument comes first
+    /// on both machines.
     pub(super) const NUMBER: u32 = 0;
     pub(super) const ARCHITECTURE: u32 = 4;
     const ARGUMENTS: u32 = 16;

@@ -1,8 +1,9 @@
 //! Boxes that are made before their commands come: making one takes longer than most commands do.
 //!
-//! One that stands there is used only if a box that was made now would be the same. So everything is looked at again when the command
-//! comes, and its first program looks whether every wall is still where it was put up: one falls where somebody outside replaces what it
-//! stands before. Else it is thrown away, and a new one made.
+//! One that stands there is used only if a box that was made now would be the same. So everything is looked
+//! at again when the command comes, and its first program looks whether every wall is still where it was put
+//! up: one falls where somebody outside replaces what it stands before. Else it is thrown away,
+//! and a new one made.
 
 use super::super::{Controls, NotStarted, RunOutput};
 use super::bubblewrap::{self, Waiting};
@@ -23,8 +24,8 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Makes one around `workspace`, which has a way out. `None` where boxes cannot wait on this machine. Dropping the future ends what
-    /// was begun.
+    /// Makes one around `workspace`, which has a way out. `None` where boxes cannot wait on this machine.
+    /// Dropping the future ends what was begun.
     pub async fn make(workspace: &Workspace, grounds: &Grounds) -> Result<Option<Self>, NotStarted> {
         check_box(workspace, grounds).await?;
         if !workspace.is_entered() {
@@ -38,8 +39,8 @@ impl Standing {
         Ok(Some(Self { workspace, seen, waiting, plan }))
     }
 
-    /// Whether a command could run in it: it is around the same workspace, no terminal is wanted, and the command's program is in it as
-    /// it is here.
+    /// Whether a command could run in it: it is around the same workspace, no terminal is wanted, and the
+    /// command's program is in it as it is here.
     pub(super) fn fits(&self, command: &ApprovedCommand, workspace: &Workspace, controls: &Controls) -> bool {
         let is_same = self.workspace == Workspace { variables: BTreeMap::new(), ..workspace.clone() };
         is_same && controls.terminal.is_none() && self.plan.shows(command.program(), &workspace.folder)

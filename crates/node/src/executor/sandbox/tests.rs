@@ -120,7 +120,8 @@ fn again_as_nobody(test: &str) {
     let own = folder.path().join("tests");
     let tests = std::env::current_exe().unwrap();
     let small = tests.ancestors().nth(2).unwrap().join("countersign-box");
-    // By another process: what this one has open for writing could be inherited by what another test starts just now.
+    // By another process: what this one has open for writing could be inherited by what another test
+    // starts just now.
     for (from, to) in [(&tests, &own), (&small, &folder.path().join("countersign-box"))] {
         let copied =
             std::process::Command::new("install").args(["-m", "755", "--"]).args([from, to]).status();

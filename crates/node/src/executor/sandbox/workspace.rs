@@ -1,5 +1,6 @@
-//! The box: a sandbox around a folder that a person opened for an agent. It shows the machine as it is, without what is hidden;
-//! writes go to the folder, to places of the box's own, and to caches of the workspace's own.
+//! The box: a sandbox around a folder that a person opened for an agent. It shows the machine as it is,
+//! without what is hidden; writes go to the folder, to places of the box's own, and to caches of the
+//! workspace's own.
 //!
 //! A box that cannot be made is a refusal; nothing falls back to a run outside of it.
 
@@ -41,14 +42,17 @@ use tokio_util::sync::CancellationToken;
 pub use variables::variables_of;
 use watch::Watch;
 
-/// A folder that was opened for an agent, and what its boxed runs see beside what every box shows. Paths are real ones.
+/// A folder that was opened for an agent, and what its boxed runs see beside what every box shows.
+/// Paths are real ones.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Workspace {
     /// The folder. A run's working directory must be in it.
     pub folder: PathBuf,
-    /// A folder of ours for what this workspace's runs write to caches; made for its owner alone where it is missing.
+    /// A folder of ours for what this workspace's runs write to caches; made for its owner alone
+    /// where it is missing.
     pub caches: PathBuf,
-    /// What its `/tmp` and `/var/tmp` are, for all runs that are given the same. Without one each run has its own.
+    /// What its `/tmp` and `/var/tmp` are, for all runs that are given the same. Without one each
+    /// run has its own.
     pub scratch: Option<Scratch>,
     /// Hidden beside the list: what a person added, and other workspaces.
     pub hidden: Vec<PathBuf>,
@@ -225,7 +229,8 @@ impl Workspace {
         true
     }
 
-    /// Whether this program is started in it before the command, to lead out. One that cannot be has only the socket there.
+    /// Whether this program is started in it before the command, to lead out. One that cannot be has only
+    /// the socket there.
     pub(super) fn is_entered(&self) -> bool {
         self.way_out.is_some() && entrance::has_an_entrance()
     }
@@ -342,8 +347,8 @@ impl Plan {
     }
 }
 
-/// Whether what a boxed run may write in `folder` has `path` among it: it is in the folder, and neither protected nor hidden there.
-/// Both are real paths. Pure.
+/// Whether what a boxed run may write in `folder` has `path` among it: it is in the folder, and neither
+/// protected nor hidden there. Both are real paths. Pure.
 pub fn may_be_written(folder: &Path, path: &Path) -> bool {
     let Ok(inside) = path.strip_prefix(folder) else { return false };
     let is_free = |part: Component<'_>| match part {
@@ -355,7 +360,8 @@ pub fn may_be_written(folder: &Path, path: &Path) -> bool {
     inside.components().next().is_some() && inside.components().all(is_free)
 }
 
-/// Whether what a path from the workspace leads to may be put back: it is not among what is protected there. Pure.
+/// Whether what a path from the workspace leads to may be put back: it is not among what is
+/// protected there. Pure.
 pub fn may_be_put_back(path: &Path) -> bool {
     path.components().all(|part| match part {
         Component::Normal(name) => !lists::PROTECTED.names(name),
@@ -363,8 +369,8 @@ pub fn may_be_put_back(path: &Path) -> bool {
     })
 }
 
-/// Whether a box around `workspace` can be offered: nothing stands against the folder, and boxes are known to be made here
-/// ([`super::check_bubblewrap`]). Starts nothing.
+/// Whether a box around `workspace` can be offered: nothing stands against the folder, and boxes are known to
+/// be made here ([`super::check_bubblewrap`]). Starts nothing.
 pub fn can_be_offered(workspace: &Workspace, grounds: &Grounds) -> bool {
     folder::acceptable(&workspace.folder, grounds).is_ok() && bubblewrap::is_found()
 }
@@ -372,11 +378,14 @@ pub fn can_be_offered(workspace: &Workspace, grounds: &Grounds) -> bool {
 /// What this machine gives boxes beside the walls that every one has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Means {
-    /// What is mounted outside while a box runs does not appear in it. Without that, the places where it would are closed.
+    /// What is mounted outside while a box runs does not appear in it. Without that, the places where it
+    /// would are closed.
     pub apart: bool,
-    /// Caches of package managers are seen as the person has them, with what a box changes laid over. Without that they begin empty.
+    /// Caches of package managers are seen as the person has them, with what a box changes laid over. Without
+    /// that they begin empty.
     pub layers: bool,
-    /// The kernel looks at what is written a second time, by Landlock. Without that, mounts are the only wall there.
+    /// The kernel looks at what is written a second time, by Landlock. Without that, mounts are the
+    /// only wall there.
     pub landlock: bool,
 }
 
@@ -401,11 +410,13 @@ pub async fn check_box(workspace: &Workspace, grounds: &Grounds) -> Result<(), U
     bubblewrap::found().await.map(drop)
 }
 
-/// Runs a contained command in the box around `workspace`, which has to be the one that contains it, to its end; `base_env` is the sanitised inherited environment. Cancelling
-/// ends everything in the box and returns what it had printed; dropping the future kills it.
+/// Runs a contained command in the box around `workspace`, which has to be the one that contains it, to its
+/// end; `base_env` is the sanitised inherited environment. Cancelling ends everything in the box and returns
+/// what it had printed; dropping the future kills it.
 ///
-/// Beside what differs in a sealed run: a run that makes or replaces something protected is ended, and its error says what. The box is
-/// made at once, unless it is `standing` there; the command begins in it when `ready` is cancelled.
+/// Beside what differs in a sealed run: a run that makes or replaces something protected is ended, and its
+/// error says what. The box is made at once, unless it is `standing` there; the command begins in it when
+/// `ready` is cancelled.
 pub async fn run_in_box(
     command: ContainedCommand,
     base_env: &BTreeMap<String, String>,

@@ -1,5 +1,6 @@
-//! What a warden knows, on disk: a file for each process that has one, named after it. Lines are appended; the last about a run
-//! holds. The file is empty again whenever nothing runs, and goes away when its runs are in the record.
+//! What a warden knows, on disk: a file for each process that has one, named after it. Lines are appended;
+//! the last about a run holds. The file is empty again whenever nothing runs, and goes away when its runs
+//! are in the record.
 
 use crate::executor::tree::{ProcessIdentity, Whose};
 use serde::{Deserialize, Serialize};
@@ -153,8 +154,8 @@ impl Journal {
     }
 }
 
-/// What processes that are gone left behind in `folder`. What still runs of it is ended. Blocks: a warden that is ending something
-/// is waited for.
+/// What processes that are gone left behind in `folder`. What still runs of it is ended. Blocks: a warden
+/// that is ending something is waited for.
 pub fn left_behind(folder: &Path) -> Vec<Left> {
     let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let gone = listed
@@ -226,7 +227,8 @@ fn owner_of(name: &str) -> Option<ProcessIdentity> {
     Some(ProcessIdentity { pid: pid.parse().ok()?, started: started.parse().ok()? })
 }
 
-/// Lines after which only what runs is written anew, so that the file stays small beside a run that never ends.
+/// Lines after which only what runs is written anew, so that the file stays small beside a run
+/// that never ends.
 const MOST_LINES: usize = 10_000;
 
 /// Longest wait for a warden that ends what its app left: longer than that may take.

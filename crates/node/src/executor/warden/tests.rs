@@ -11,13 +11,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// Set for the process of this test that plays the app: where its warden writes, and its runs say who they are.
+/// Set for the process of this test that plays the app: where its warden writes, and its runs
+/// say who they are.
 const FOLDER: &str = "COUNTERSIGN_TEST_DIR";
 
 /// As long as the issue allows for the end of everything.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A first process, one in the background, one that left its group, and one whose parents are gone: each says who it is and stays.
+/// A first process, one in the background, one that left its group, and one whose parents are gone: each says
+/// who it is and stays.
 const TREE: &str = "\
 me='echo $$ >> pids; exec sleep 600'
 sh -c \"$me\" &
@@ -69,7 +71,8 @@ fn arguments(role: &str) -> Vec<OsString> {
     [&format!("{module}::{role}"), "--exact", "--ignored"].map(OsString::from).to_vec()
 }
 
-/// A program of this text, written by another process, so that no fork of this one holds it open for writing while it starts.
+/// A program of this text, written by another process, so that no fork of this one holds it open for writing
+/// while it starts.
 #[expect(clippy::disallowed_methods, reason = "the test writes a program")]
 fn script(folder: &Path, text: &str) -> PathBuf {
     let path = folder.join("hook");

@@ -7,7 +7,8 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Paths of the submodules in the index at `path`; none when there is no index. Blocking, bounded by [`INDEX_BYTES`].
+/// Paths of the submodules in the index at `path`; none when there is no index. Blocking, bounded by
+/// [`INDEX_BYTES`].
 pub(super) fn submodules(path: &Path, names: Names) -> Result<Vec<PathBuf>, Unreadable> {
     match symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() && metadata.len() <= INDEX_BYTES => {}

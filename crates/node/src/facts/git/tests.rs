@@ -144,7 +144,8 @@ fn readings() -> Vec<Vec<String>> {
     all
 }
 
-/// Words that have a subcommand read more; those that do not fit one are refused by the rules or by git itself.
+/// Words that have a subcommand read more; those that do not fit one are refused by the rules
+/// or by git itself.
 const MORE: &[&[&str]] = &[
     &["HEAD"],
     &["-p"],
@@ -159,7 +160,8 @@ const MORE: &[&[&str]] = &[
     &["--pretty=mine"],
 ];
 
-/// What a repository says, and a command that shows that git obeys it. The marker is what the program of the project makes.
+/// What a repository says, and a command that shows that git obeys it. The marker is what the program of
+/// the project makes.
 const HOSTILE: &[(&str, &str, &[&str])] = &[
     ("[core]\nfsmonitor = ./evil\n", "", &["status"]),
     ("[core]\nfsmonitor = ./evil\n", "", &["ls-files", "-m"]),

@@ -1,8 +1,9 @@
-//! The person's SSH agent, lent to a box one use at a time. The keys are not in the box, and what it may ask for is which there are
-//! and one signature, each time after a person agreed: a signature lets whoever gets it in wherever the key does.
+//! The person's SSH agent, lent to a box one use at a time. The keys are not in the box, and what it may ask
+//! for is which there are and one signature, each time after a person agreed: a signature lets whoever gets
+//! it in wherever the key does.
 //!
-//! Messages are those of draft-ietf-sshm-ssh-agent. One that changes what the agent holds is answered with a failure, unasked and
-//! unforwarded.
+//! Messages are those of draft-ietf-sshm-ssh-agent. One that changes what the agent holds is answered with a
+//! failure, unasked and unforwarded.
 
 use super::super::Host;
 use super::super::calls::ByRule;
@@ -45,8 +46,8 @@ impl Keys {
 }
 
 impl Host {
-    /// Serves one program of a box until it hangs up or the run ends. What goes wrong is a failure to the program, as agents say it.
-    /// Whether it was refused.
+    /// Serves one program of a box until it hangs up or the run ends. What goes wrong is a failure to the
+    /// program, as agents say it. Whether it was refused.
     pub(super) async fn lend_keys(
         &self,
         run: &Run,
@@ -111,7 +112,8 @@ struct Lent {
 }
 
 impl Lent {
-    /// The next message that the agent may get; others are answered. `None` when the program hung up, or said nothing for long.
+    /// The next message that the agent may get; others are answered. `None` when the program hung up, or said
+    /// nothing for long.
     async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             let Some(message) = timeout(IDLE, read(&mut self.stream)).await.unwrap_or(Ok(None))? else {
@@ -179,7 +181,8 @@ async fn hung_up(stream: &UnixStream) {
     }
 }
 
-/// The programs that want it, as the system names them: the one that asks last. Whoever started it may have named it.
+/// The programs that want it, as the system names them: the one that asks last. Whoever started it
+/// may have named it.
 fn chain(pid: i32) -> Vec<String> {
     let mut chain = Vec::new();
     let mut next = Some(pid);

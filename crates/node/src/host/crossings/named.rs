@@ -4,8 +4,8 @@ use super::net_place;
 use countersign_gate::{Destination, NotADestination, Place, groups};
 use countersign_protocol::ui::{NamedDestination, RegistryKind};
 
-/// What `HOST:PORT` says; `*.` in front stands for any host below. Where it lies is told by the words alone: a name of this machine's
-/// or of this house's is meant there. Nothing is looked up.
+/// What `HOST:PORT` says; `*.` in front stands for any host below. Where it lies is told by the words alone:
+/// a name of this machine's or of this house's is meant there. Nothing is looked up.
 pub fn named_destination(text: &str) -> Result<NamedDestination, NotNamed> {
     let (below, rest) = text.strip_prefix("*.").map_or(("", text), |rest| ("*.", rest));
     let destination =

@@ -1,5 +1,6 @@
-//! Services of this machine that a box sees on its own loopback, so that programs which know no proxy find them: those that are
-//! known for what they are, and those that a rule is about. Whoever connects is judged like any other.
+//! Services of this machine that a box sees on its own loopback, so that programs which know no proxy find
+//! them: those that are known for what they are, and those that a rule is about. Whoever connects is
+//! judged like any other.
 
 use super::super::own_rules::OwnRules;
 use countersign_gate::{by_name, listening};
@@ -15,7 +16,8 @@ pub(super) fn found(own: &OwnRules) -> Vec<SocketAddr> {
     ports.into_iter().filter(is_there).flat_map(by_name).collect()
 }
 
-/// Ports that nothing else is usually found at: a box's own server can have every other one, whatever runs here.
+/// Ports that nothing else is usually found at: a box's own server can have every other one,
+/// whatever runs here.
 const KNOWN: &[u16] = &[
     1_025,  // mail while developing
     1_433,  // SQL Server

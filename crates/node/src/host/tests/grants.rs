@@ -1,4 +1,5 @@
-//! A question about a run that comes over the network, and then that run, or another one that says it is that.
+//! A question about a run that comes over the network, and then that run, or another one that
+//! says it is that.
 
 use super::*;
 use pretty_assertions::assert_eq;

@@ -1,4 +1,5 @@
-//! Commands whose asker runs them itself: judged, asked about and written down as those that run here, and not run.
+//! Commands whose asker runs them itself: judged, asked about and written down as those that run
+//! here, and not run.
 
 use super::*;
 use countersign_approvals::history;

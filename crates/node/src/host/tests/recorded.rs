@@ -4,7 +4,8 @@ use super::*;
 use countersign_approvals::question::Beside;
 use pretty_assertions::assert_eq;
 
-/// A rig whose policy lets `echo` run in each way that asks nobody, and whose history takes no more lines of that.
+/// A rig whose policy lets `echo` run in each way that asks nobody, and whose history takes no
+/// more lines of that.
 async fn unrecordable(document: &str) -> Rig {
     let rig = Rig::new(document, ForwardedGrants::WithSnapshot).await;
     std::fs::create_dir(rig._dir.path().join("history/unasked.jsonl")).unwrap();

@@ -9,7 +9,8 @@ use pretty_assertions::assert_eq;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 
-/// A machine with two folders that are open for two agents. They are not below `/tmp`, where a box has things of its own.
+/// A machine with two folders that are open for two agents. They are not below `/tmp`, where a box has
+/// things of its own.
 struct Place {
     rig: Rig,
     folders: [PathBuf; 2],

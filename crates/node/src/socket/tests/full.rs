@@ -1,4 +1,5 @@
-//! No descriptor is left: every caller is told so, what waits goes on waiting, and everything goes on when there are some again.
+//! No descriptor is left: every caller is told so, what waits goes on waiting, and everything goes on when
+//! there are some again.
 
 use super::*;
 use pretty_assertions::assert_eq;

@@ -1,4 +1,5 @@
-//! The socket from both ends, on real sockets in folders of their own. Case numbers are those of the peers' cases.
+//! The socket from both ends, on real sockets in folders of their own. Case numbers are those of
+//! the peers' cases.
 
 mod following;
 mod frames;
@@ -202,7 +203,8 @@ async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.expect("it happens in time")
 }
 
-/// Everything until the server closes. A server that closes before it has read everything resets the connection.
+/// Everything until the server closes. A server that closes before it has read everything
+/// resets the connection.
 async fn read_all(mut stream: UnixStream) -> String {
     let mut text = Vec::new();
     let _ = within(stream.read_to_end(&mut text)).await;

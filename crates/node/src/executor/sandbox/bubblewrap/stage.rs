@@ -1,8 +1,9 @@
 //! What is done before bubblewrap starts, and before it starts the command.
 //!
-//! Bubblewrap's mounts still follow the machine's: what is mounted outside while a box runs would appear in it, and could be
-//! written. And it cannot lay folders over others. So a program of ours makes a name space whose mounts follow nobody,
-//! [lays out](super::super::layout) the box's file system in it, and becomes bubblewrap.
+//! Bubblewrap's mounts still follow the machine's: what is mounted outside while a box runs would appear in
+//! it, and could be written. And it cannot lay folders over others. So a program of ours makes a name space
+//! whose mounts follow nobody, [lays out](super::super::layout) the box's file system in it, and
+//! becomes bubblewrap.
 
 use super::super::layout::{Access, Layout, Piece, What};
 use super::super::workspace::{Limits, caches, passing};
@@ -31,8 +32,8 @@ pub(in super::super) struct Stage {
     pub(in super::super) layers: bool,
 }
 
-/// The stage of this machine for boxes that keep their things in `folder`, if it lets one be made. It is tried once for each folder,
-/// and again where that failed.
+/// The stage of this machine for boxes that keep their things in `folder`, if it lets one be made. It is
+/// tried once for each folder, and again where that failed.
 pub(in super::super) async fn found(folder: &Path) -> Option<Stage> {
     static FOUND: Mutex<BTreeMap<PathBuf, Stage>> = Mutex::const_new(BTreeMap::new());
     let mut found = FOUND.lock().await;
@@ -85,8 +86,8 @@ impl Stage {
         Ok(heard(process).await?.good)
     }
 
-    /// What becomes bubblewrap with these arguments, descriptors and, if there is one, standard input, in a name space in which a box was
-    /// laid out; and what has to be its standard input until then.
+    /// What becomes bubblewrap with these arguments, descriptors and, if there is one, standard input, in a
+    /// name space in which a box was laid out; and what has to be its standard input until then.
     pub(super) fn process(
         &self,
         layout: &Layout,

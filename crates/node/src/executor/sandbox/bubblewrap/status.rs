@@ -28,8 +28,8 @@ impl Status {
 
     /// Sends `signal` to the command's process group. Nobody is there yet, or any more, is no error.
     ///
-    /// The group is led by the first process of the name space, which bubblewrap itself reaps: to be called as long as
-    /// bubblewrap runs.
+    /// The group is led by the first process of the name space, which bubblewrap itself reaps: to be called
+    /// as long as bubblewrap runs.
     pub(in crate::executor) fn signal(&mut self, signal: Signal) {
         let leader = self.member("child-pid").and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
         if let Some(leader) = leader {
@@ -37,7 +37,8 @@ impl Status {
         }
     }
 
-    /// The first process of the name space, waited for. `None` when bubblewrap ended without one. Dropping it loses nothing.
+    /// The first process of the name space, waited for. `None` when bubblewrap ended without one. Dropping
+    /// it loses nothing.
     pub(super) async fn first(&mut self) -> io::Result<Option<Pid>> {
         loop {
             let first = self.member("child-pid").and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));

@@ -71,8 +71,8 @@ fn make(workspace: &Workspace, plan: &Plan, stage: &Stage, bubblewrap: &Path) ->
 }
 
 impl Waiting {
-    /// Has the command begin in it, as long as `walls` stand. An order that is not taken leaves nothing behind. `base_env` is without what
-    /// is the command's own.
+    /// Has the command begin in it, as long as `walls` stand. An order that is not taken leaves nothing
+    /// behind. `base_env` is without what is the command's own.
     pub(in super::super) async fn begin(
         self,
         command: &ApprovedCommand,

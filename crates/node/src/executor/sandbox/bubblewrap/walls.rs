@@ -1,5 +1,5 @@
-//! Bubblewrap's arguments, and the open files that they name. What a profile shows of this machine is written with them: see
-//! `sealed` and `boxed`.
+//! Bubblewrap's arguments, and the open files that they name. What a profile shows of this machine is written
+//! with them: see `sealed` and `boxed`.
 
 mod boxed;
 mod devices;
@@ -98,7 +98,8 @@ impl Walls {
         self.words(&["--block-fd", &reader]);
     }
 
-    /// Arguments, what is handed over under the numbers from [`FIRST_HANDED`] on, and what has to be laid out before.
+    /// Arguments, what is handed over under the numbers from [`FIRST_HANDED`] on, and what has to be
+    /// laid out before.
     pub(super) fn into_parts(self) -> (Vec<OsString>, Vec<OwnedFd>, Option<Layout>) {
         (self.list, self.handed, self.laid)
     }

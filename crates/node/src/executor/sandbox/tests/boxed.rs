@@ -121,7 +121,8 @@ impl Place {
         place
     }
 
-    /// With a way out, as the app makes it: a program of ours is the first in the box, and puts up its second wall.
+    /// With a way out, as the app makes it: a program of ours is the first in the box, and puts up
+    /// its second wall.
     fn with_gate(mut self) -> Self {
         let socket = self.rig.env.get("SOCK").unwrap().into();
         self.workspace.way_out = Some(WayOut { socket, keys: None });

@@ -1,4 +1,5 @@
-//! What Docker and Podman are told. A script stands in for them: it writes down what it was called with and runs the command.
+//! What Docker and Podman are told. A script stands in for them: it writes down what it was called with and
+//! runs the command.
 
 use super::super::container::{Container, arguments};
 use super::*;

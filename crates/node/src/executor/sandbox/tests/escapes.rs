@@ -1,5 +1,5 @@
-//! What a program in a sandbox would do to get out. Each attempt works outside, where that can be shown: a test that cannot
-//! fail tells nothing.
+//! What a program in a sandbox would do to get out. Each attempt works outside, where that can be shown: a
+//! test that cannot fail tells nothing.
 
 use super::*;
 use pretty_assertions::assert_eq;

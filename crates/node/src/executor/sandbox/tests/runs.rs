@@ -139,7 +139,8 @@ async fn a_runner_that_is_killed_leaves_nothing_running() {
     again_as_nobody(NAME);
 }
 
-/// Whoever wrote the file again and again no longer does: its last writing stays the last, though others take their time.
+/// Whoever wrote the file again and again no longer does: its last writing stays the last, though others
+/// take their time.
 pub(super) async fn assert_still(path: &Path) {
     let written = || fs::metadata(path).ok().map(|found| (found.mtime(), found.mtime_nsec()));
     let mut last = written();

@@ -1,8 +1,9 @@
 //! Caches of package managers: what a boxed run changes in them stays with its workspace.
 //!
-//! The kernel lays a folder of the workspace's own over the person's cache, in a name space made before bubblewrap's. Two such
-//! layers must not be used at the same time, so a run beside another gets one that is gone with it. Where no layers can be made
-//! the folder of the workspace takes the cache's place: what the person has is not seen then, and not changed either.
+//! The kernel lays a folder of the workspace's own over the person's cache, in a name space made before
+//! bubblewrap's. Two such layers must not be used at the same time, so a run beside another gets one that is
+//! gone with it. Where no layers can be made the folder of the workspace takes the cache's place: what the
+//! person has is not seen then, and not changed either.
 
 use super::super::layout::Layer;
 use super::machine::Machine;

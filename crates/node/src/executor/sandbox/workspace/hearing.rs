@@ -1,5 +1,5 @@
-//! Names that come and go in folders, heard by one listener of the kernel's (inotify(7)) for all boxes of this process: a person has
-//! 128 of these in all, and the kernel takes its time to end one.
+//! Names that come and go in folders, heard by one listener of the kernel's (inotify(7)) for all boxes of
+//! this process: a person has 128 of these in all, and the kernel takes its time to end one.
 
 use rustix::fs::inotify;
 use rustix::io::Errno;
@@ -53,7 +53,8 @@ impl Hearing {
         Ok(())
     }
 
-    /// Waits until something may have happened to a name since the last call. Dropping the future loses nothing.
+    /// Waits until something may have happened to a name since the last call. Dropping the
+    /// future loses nothing.
     pub(super) async fn heard(&self) {
         self.heard.notified().await;
     }

@@ -1,8 +1,8 @@
-//! What of a workspace is not its own: the settings that other programs run things by, git's above all, and the secrets that
-//! lie in it.
+//! What of a workspace is not its own: the settings that other programs run things by, git's above all, and
+//! the secrets that lie in it.
 //!
-//! A mount point cannot be renamed, removed or written over; a folder that only holds one can be moved away. So everything
-//! protected is mounted onto itself, and so is every folder on the way to it.
+//! A mount point cannot be renamed, removed or written over; a folder that only holds one can be moved away.
+//! So everything protected is mounted onto itself, and so is every folder on the way to it.
 
 use super::lists::{HIDDEN, PROTECTED, Secrecy};
 use super::{Mount, Wall, Workspace};
@@ -37,8 +37,8 @@ enum Place {
 }
 
 impl Inside {
-    /// Looks through the workspace. Blocking, bounded by the constants below: what lies deeper than that, or behind that many
-    /// entries, is content like any other.
+    /// Looks through the workspace. Blocking, bounded by the constants below: what lies deeper than that, or
+    /// behind that many entries, is content like any other.
     pub(super) fn look(workspace: &Workspace) -> Self {
         let mut inside = Self::default();
         inside.linked(&workspace.folder);
@@ -210,8 +210,8 @@ impl Inside {
         }
     }
 
-    /// The repository elsewhere that a `.git` file at the top names. It must name this workspace in return: else whoever wrote the
-    /// file would choose what is opened.
+    /// The repository elsewhere that a `.git` file at the top names. It must name this workspace in return:
+    /// else whoever wrote the file would choose what is opened.
     fn linked(&mut self, top: &Path) {
         let dot = top.join(".git");
         let Some(own) = named(&dot, "gitdir: ") else { return };

@@ -1,8 +1,9 @@
 //! What a box shows of the machine: all of it to read, but what is hidden.
 //!
-//! A mount over a file goes away when somebody outside puts another file in its place, as programs do that save settings. So the
-//! home, and every folder of it that holds a hidden file, is made anew: an empty folder with what is shown of it. What is not put
-//! there is not there, whatever happens outside. Hidden folders elsewhere are covered.
+//! A mount over a file goes away when somebody outside puts another file in its place, as programs do that
+//! save settings. So the home, and every folder of it that holds a hidden file, is made anew: an empty folder
+//! with what is shown of it. What is not put there is not there, whatever happens outside. Hidden folders
+//! elsewhere are covered.
 
 use super::lists::{self, HIDDEN};
 use super::{Grounds, Mount, READABLE, Wall, Workspace};
@@ -60,7 +61,8 @@ impl Machine {
         machine
     }
 
-    /// Has folders be made anew that hold no cache of a kind yet, but others' things: nothing can be put into what is only shown.
+    /// Has folders be made anew that hold no cache of a kind yet, but others' things: nothing can be put into
+    /// what is only shown.
     fn make_room(&mut self, workspace: &Path, caches: &[PathBuf]) {
         for name in lists::caches() {
             let missing = self.home.join(name);
@@ -78,7 +80,8 @@ impl Machine {
         }
     }
 
-    /// Whether a path outside of the workspace is in the box as it is here, unless it is in a folder of the box's own.
+    /// Whether a path outside of the workspace is in the box as it is here, unless it is in a folder
+    /// of the box's own.
     pub(super) fn shows(&self, path: &Path) -> bool {
         let hidden = path.ancestors().any(|above| self.hidden.contains(above));
         let open = self.shown.iter().any(|shown| path.starts_with(shown));

@@ -11,8 +11,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
-/// A folder of ours in a workspace's own that ends with this value. What is left of one that was killed goes with a later run, or
-/// when the app starts.
+/// A folder of ours in a workspace's own that ends with this value. What is left of one that was killed goes
+/// with a later run, or when the app starts.
 #[derive(Debug)]
 pub(crate) struct Passing {
     path: PathBuf,
@@ -130,8 +130,9 @@ pub(in super::super) fn remove(path: &Path) {
     }
 }
 
-/// Whoever ran in a box made what is in it: folders that are closed to their owner, or one in the other until no stack is deep
-/// enough. So every folder is opened for its owner and emptied, and the folders in it are moved up to be the next.
+/// Whoever ran in a box made what is in it: folders that are closed to their owner, or one in the other until
+/// no stack is deep enough. So every folder is opened for its owner and emptied, and the folders in it are
+/// moved up to be the next.
 fn removed(path: &Path) -> io::Result<()> {
     let Some((above, name)) = path.parent().zip(path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());

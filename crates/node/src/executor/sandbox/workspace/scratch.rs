@@ -41,8 +41,8 @@ impl Scratch {
     }
 }
 
-/// What `workspace` has there. A place below which something else is put is the run's own: whoever runs in another box could
-/// move away what that is put on, and with it the walls inside.
+/// What `workspace` has there. A place below which something else is put is the run's own: whoever runs in
+/// another box could move away what that is put on, and with it the walls inside.
 pub(super) fn mounts<'a>(
     workspace: &Workspace,
     others: impl Iterator<Item = &'a Mount> + Clone,
@@ -62,5 +62,6 @@ pub(super) fn mounts<'a>(
 /// Where they are seen, and what each is called.
 const PLACES: &[(&str, &str)] = &[("/tmp", "tmp"), ("/var/tmp", "var")];
 
-/// Permissions of such a folder, as programs expect them: everybody writes, and nobody removes what is another's.
+/// Permissions of such a folder, as programs expect them: everybody writes, and nobody removes
+/// what is another's.
 const ANYBODYS: u32 = 0o1777;

@@ -1,5 +1,5 @@
-//! Which variables of whoever asks for a command reach it in a box. They count nowhere else: outside of a box the app's own
-//! environment holds, and what a request sets is shown to the person who is asked.
+//! Which variables of whoever asks for a command reach it in a box. They count nowhere else: outside of a box
+//! the app's own environment holds, and what a request sets is shown to the person who is asked.
 
 use super::lists::lines;
 use std::collections::BTreeMap;
@@ -36,13 +36,15 @@ fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A search path without what is looked for from the folder that a program is in; `None` where nothing is left of it.
+/// A search path without what is looked for from the folder that a program is in; `None` where
+/// nothing is left of it.
 fn absolute(path: &str) -> Option<String> {
     let folders: Vec<&str> = path.split(':').filter(|folder| Path::new(folder).is_absolute()).collect();
     (!folders.is_empty()).then(|| folders.join(":"))
 }
 
-/// All of them together, in bytes: a long search path takes a few thousand, and a request has to fit into its line.
+/// All of them together, in bytes: a long search path takes a few thousand, and a request has to
+/// fit into its line.
 const MOST_BYTES: usize = 32 * 1024;
 
 #[cfg(test)]

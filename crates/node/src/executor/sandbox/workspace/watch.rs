@@ -1,10 +1,11 @@
 //! Names in a workspace that nobody may make or replace while a box runs.
 //!
-//! What is missing has nothing that a mount could cover. Bubblewrap would make an empty file there, which the person would find,
-//! which another run's end would take away again, and which git, editors and whatever watches files would stumble over with each
-//! command. And what is there loses its mount when somebody outside puts another file in its place. So the folders are watched:
-//! what appears under a protected name is put aside within a moment, and the run ends; when something protected was replaced
-//! from outside the run ends too, since the wall in front of it is gone.
+//! What is missing has nothing that a mount could cover. Bubblewrap would make an empty file there, which the
+//! person would find, which another run's end would take away again, and which git, editors and whatever
+//! watches files would stumble over with each command. And what is there loses its mount when somebody
+//! outside puts another file in its place. So the folders are watched: what appears under a protected name is
+//! put aside within a moment, and the run ends; when something protected was replaced from outside the run
+//! ends too, since the wall in front of it is gone.
 
 use super::Inside;
 use super::hearing::Hearing;

@@ -7,8 +7,8 @@ use super::{ALONE, SCRATCH_BYTES, Walls, devices, written};
 use std::io;
 
 impl Walls {
-    /// Everything but the run's own programs. On a stage the user is root of a name space around it, in which its file system is
-    /// laid out.
+    /// Everything but the run's own programs. On a stage the user is root of a name space around it, in which
+    /// its file system is laid out.
     pub(in super::super) fn boxed(workspace: &Workspace, plan: &Plan, is_staged: bool) -> io::Result<Self> {
         let mut walls = Self::none();
         let left_out = |word: &&str| match *word {

@@ -1,5 +1,5 @@
-//! The devices of a box: harmless ones, and terminals of its own. They are what bubblewrap makes of `--dev`, which takes it longer than
-//! everything else together.
+//! The devices of a box: harmless ones, and terminals of its own. They are what bubblewrap makes of `--dev`,
+//! which takes it longer than everything else together.
 
 use super::super::super::layout::{Access, Piece, What};
 use super::SCRATCH_BYTES;

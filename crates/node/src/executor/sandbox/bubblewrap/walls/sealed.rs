@@ -105,7 +105,8 @@ fn names(home: &Path, env: &BTreeMap<String, String>) -> (String, String) {
 const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
 
-/// Public settings that programs read. Private keys lie beside some of the certificates, so folders are named to the last.
+/// Public settings that programs read. Private keys lie beside some of the certificates, so folders are
+/// named to the last.
 const SETTINGS: &[&str] = &[
     "/etc/alternatives",
     "/etc/ca-certificates",

@@ -1,5 +1,5 @@
-//! Ways out of a box, each tried for real: it must fail, leave everything as it was, and succeed where the wall that stops it
-//! is left out. A wall that nothing gets through without is not tested.
+//! Ways out of a box, each tried for real: it must fail, leave everything as it was, and succeed where the
+//! wall that stops it is left out. A wall that nothing gets through without is not tested.
 
 mod table;
 
@@ -32,7 +32,8 @@ async fn attempt(place: &Place, text: &str) -> Came {
     Came { payload, changed }
 }
 
-/// Tries every line of the table that begins with one of these letters. As a whole it would keep one thread too long.
+/// Tries every line of the table that begins with one of these letters. As a whole it would keep one
+/// thread too long.
 async fn check(topic: &str) {
     let mut wrong = Vec::new();
     let lines: Vec<&Attempt> = attempts().filter(|attempt| attempt.name.starts_with(topic)).collect();
@@ -101,7 +102,8 @@ fn every_line_has_a_name_of_its_own_and_a_topic_that_is_tried() {
     }
 }
 
-/// Every line of the list of what is hidden in a home: a file there is not read, and would be without the wall.
+/// Every line of the list of what is hidden in a home: a file there is not read, and would be
+/// without the wall.
 #[tokio::test]
 async fn t22_every_hidden_path_of_a_home_is_hidden() {
     for without in [&[][..], &[Wall::Hidden, Wall::Caches][..]] {
@@ -129,7 +131,8 @@ async fn t22_every_hidden_path_of_a_home_is_hidden() {
     again_as_nobody("boxed::attempts::t22_every_hidden_path_of_a_home_is_hidden");
 }
 
-/// Where something could be written by what is mounted, Landlock still says no: for each line, with one wall and with none.
+/// Where something could be written by what is mounted, Landlock still says no: for each line, with one
+/// wall and with none.
 #[tokio::test]
 async fn t22_either_of_two_walls_keeps_writing_in() {
     let mut wrong = Vec::new();

@@ -1,8 +1,9 @@
 //! The attempts. Each text ends with 0 where it got out; whatever it changes outside counts as well.
 //!
-//! What they are told: `HOME`; `OUT`, a folder in it that is shown; `OTHER`, another workspace; `TOP`, what holds home and
-//! workspace; `CACHES`, the folder of ours; `PORT` and `UDP`, ports with a listener, `SOCK` and `ABSTRACT`, sockets with one; `PID`, a
-//! process; `SHM`, a file in shared memory; `NS_…`, name spaces outside.
+//! What they are told: `HOME`; `OUT`, a folder in it that is shown; `OTHER`, another workspace; `TOP`, what
+//! holds home and workspace; `CACHES`, the folder of ours; `PORT` and `UDP`, ports with a listener, `SOCK`
+//! and `ABSTRACT`, sockets with one; `PID`, a process; `SHM`, a file in shared memory; `NS_…`,
+//! name spaces outside.
 
 mod files;
 mod machine;
