@@ -1,5 +1,5 @@
-//! The files of this crate: JSON of one version, replaced atomically. One that cannot be understood is never used and never
-//! overwritten.
+//! The files of this crate: JSON of one version, replaced atomically. One that cannot be understood is never
+//! used and never overwritten.
 
 use countersign_core::private::{self, Others, Spoiled, Unusable};
 use serde::Serialize;
@@ -38,7 +38,8 @@ pub(crate) trait Versioned: Serialize + DeserializeOwned {
     fn version(&self) -> u32;
 }
 
-/// What is stored, `None` when there is no file; one that others may use in a way that `others` forbids is an error. Blocking.
+/// What is stored, `None` when there is no file; one that others may use in a way that `others` forbids is an
+/// error. Blocking.
 pub(crate) fn read<D: Versioned, W: std::error::Error>(
     file: &Path,
     others: Others,

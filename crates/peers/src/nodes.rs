@@ -30,8 +30,8 @@ pub trait Nodes: Send + Sync {
     /// All that were let in, connected or not.
     fn list(&self) -> Listed<'_>;
 
-    /// Runs a command on one of them, within `wait`. A node that can prepare a run is asked to first, and what runs is what it
-    /// prepared. `cancel` ends the run there.
+    /// Runs a command on one of them, within `wait`. A node that can prepare a run is asked to first, and
+    /// what runs is what it prepared. `cancel` ends the run there.
     fn run<'a>(
         &'a self,
         node: &'a NodeId,

@@ -1,5 +1,5 @@
-//! One question of a gateway, from its way in to its end: it is asked here, and only a person's decision is told there, once,
-//! over the connection that brought it.
+//! One question of a gateway, from its way in to its end: it is asked here, and only a person's decision is
+//! told there, once, over the connection that brought it.
 
 use super::onward;
 use super::presented::{Kind, Presented};
@@ -134,7 +134,8 @@ impl Asking {
             question,
             analysis: self.presented.analysis.clone(),
             wait: self.until.saturating_duration_since(Instant::now()),
-            // Its id is the gateway's affair: two gateways may use the same. That it was handed on is ours too.
+            // Its id is the gateway's affair: two gateways may use the same. That it was
+            // handed on is ours too.
             id: onward::is_handed_on(&self.presented.id).then(|| onward::marked(&self.tools.ports)),
             by: RequestedBy { gateway: Some(self.gateway.clone()), ..RequestedBy::default() },
             run: self.presented.run.clone(),
@@ -168,8 +169,8 @@ impl Asking {
     }
 }
 
-/// Reads what a gateway recorded: one that names the kind of an approval answers also to say that somebody else was faster,
-/// or that it understood something else.
+/// Reads what a gateway recorded: one that names the kind of an approval answers also to say that somebody
+/// else was faster, or that it understood something else.
 fn recorded(payload: Value, decision: Decision) -> Result<(), Why> {
     let Resolved { applied, approval } = serde_json::from_value(payload).map_err(|error| {
         Why::Refused(display::escape(&format!("expected what was recorded of the answer: {error}")))

@@ -1,7 +1,8 @@
-//! Nodes of other gateways as places where commands of this machine run, where the person lets the app route there.
+//! Nodes of other gateways as places where commands of this machine run, where the person lets the
+//! app route there.
 //!
-//! The person is asked here first, as for any node. There the node's own policy decides: nothing that was answered here is claimed at
-//! the other gateway, which would have to believe it.
+//! The person is asked here first, as for any node. There the node's own policy decides: nothing that was
+//! answered here is claimed at the other gateway, which would have to believe it.
 
 use super::Connections;
 use super::onward::Onward;
@@ -91,7 +92,8 @@ async fn invoke(
         approved: None,
         approval_decision: None,
         approval_source: None,
-        // Sessions of ours are none of theirs: what a run came to is not for whoever has one of that name there.
+        // Sessions of ours are none of theirs: what a run came to is not for whoever has one of
+        // that name there.
         session_key: None,
         suppress_notify_on_exit: Some(true),
         ..params

@@ -88,8 +88,8 @@ impl list::Running for Running {
 }
 
 impl Connections {
-    /// Reads the person's gateways and connects to those that are on. Answers that a gateway did not take arrive at the
-    /// receiver.
+    /// Reads the person's gateways and connects to those that are on. Answers that a gateway did not take
+    /// arrive at the receiver.
     pub fn start(
         paths: &Paths,
         parts: Parts,

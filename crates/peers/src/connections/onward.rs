@@ -1,5 +1,5 @@
-//! What this machine itself asks at another gateway: the way there, who answered, and how such requests are known again so that
-//! nothing is handed on in circles.
+//! What this machine itself asks at another gateway: the way there, who answered, and how such requests are
+//! known again so that nothing is handed on in circles.
 
 use super::Connections;
 use countersign_approvals::ports::Ports;
@@ -10,7 +10,8 @@ use countersign_protocol::vocabulary::Decision;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::task::TaskTracker;
 
-/// How the id of every request begins that a Countersign handed on. Whoever sees it does not hand it on again.
+/// How the id of every request begins that a Countersign handed on. Whoever sees it does not
+/// hand it on again.
 const MARK: &str = "countersign-fwd.";
 
 /// Digits of a device's id that tell whose it was: nobody meets two devices that share them.
@@ -68,8 +69,8 @@ impl Onward {
 }
 
 impl Connections {
-    /// The way to a gateway; `None` when there is none of this id, or it is turned off. Whenever it opens or closes
-    /// [`Connections::changes`] tells.
+    /// The way to a gateway; `None` when there is none of this id, or it is turned off. Whenever it opens or
+    /// closes [`Connections::changes`] tells.
     pub(crate) fn onward(&self, id: &str) -> Option<Onward> {
         self.list.running(id, |running| running.onward.clone())
     }

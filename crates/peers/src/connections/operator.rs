@@ -1,6 +1,6 @@
-//! One gateway as its operator: what waits there is asked here, what is answered here is told there, over the very
-//! connection that brought the question and over no other (docs/protocol/approvals.md, "Answering",
-//! "Lost events").
+//! One gateway as its operator: what waits there is asked here, what is answered here is told there, over the
+//! very connection that brought the question and over no other (docs/protocol/approvals.md,
+//! "Answering", "Lost events").
 
 use super::asking::{Asking, OperatorParts, Withdrawal};
 use super::presented::{Kind, Origin, Presented};
@@ -57,13 +57,16 @@ struct Listed {
     answer: Result<Value, CallError>,
 }
 
-/// Bytes of the texts of one request that is asked here: a command as long as may be shown, as text and as a list.
+/// Bytes of the texts of one request that is asked here: a command as long as may be shown, as
+/// text and as a list.
 const MAX_REQUEST_BYTES: usize = 2 * DISPLAY_INPUT_UNITS + 64 * 1_024;
 
-/// Bytes of the texts of all requests of one gateway that are open here. What a person is shown of a byte takes up to a hundred.
+/// Bytes of the texts of all requests of one gateway that are open here. What a person is shown of a byte
+/// takes up to a hundred.
 const MAX_OPEN_BYTES: usize = 4 * 1_024 * 1_024;
 
-/// What the texts of a request weigh: their bytes, and a little for each value, of which there may be as many.
+/// What the texts of a request weigh: their bytes, and a little for each value, of which
+/// there may be as many.
 fn weight(payload: &Value) -> usize {
     let own = match payload {
         Value::String(text) => text.len(),
@@ -103,7 +106,8 @@ impl Operator {
         }
     }
 
-    /// Runs until `stop`; then what is open here is withdrawn and recorded. `closing` says that the whole app ends.
+    /// Runs until `stop`; then what is open here is withdrawn and recorded. `closing` says that
+    /// the whole app ends.
     pub(super) async fn run(
         mut self,
         mut notices: mpsc::Receiver<Notice>,
@@ -212,13 +216,14 @@ impl Operator {
             return;
         };
         let Some(open) = self.open.get_mut(&(self.generation, kind, id)) else { return };
-        // The newest releases tell of a request whose time is over as of a denial that nobody gave. It ends here by its own
-        // time, as what it is.
+        // The newest releases tell of a request whose time is over as of a denial that nobody gave. It ends
+        // here by its own time, as what it is.
         let nobody_allowed = resolved_by.is_none() && !decision.is_some_and(Decision::allows);
         if nobody_allowed && ts >= open.expires_at_ms {
             return;
         }
-        // Nobody withdraws from one that is being answered from here: the gateway's own answer tells who was first.
+        // Nobody withdraws from one that is being answered from here: the gateway's own answer
+        // tells who was first.
         if let Some(withdraw) = open.withdraw.take() {
             let by = resolved_by.map(|by| display::escape(&by.chars().take(MAX_NAME).collect::<String>()));
             let _ = withdraw.send(Withdrawal::Elsewhere { decision, by });
@@ -228,7 +233,8 @@ impl Operator {
     /// Asks the person about something that waits there, unless it is asked already.
     fn ask(&mut self, live: &Live, kind: Kind, payload: &Value) {
         let is_open = |id: &str| self.open.contains_key(&(self.generation, kind, id.to_owned()));
-        // Each list brings again what is open already: to take it apart once more would cost as much as the first time.
+        // Each list brings again what is open already: to take it apart once more would cost as much
+        // as the first time.
         if payload["id"].as_str().is_some_and(is_open) {
             return;
         }
@@ -298,7 +304,8 @@ impl Operator {
         }
         self.lists_again = false;
         for kind in Kind::ALL {
-            // The first may be there although it is not told; the other is in newer releases only, which tell.
+            // The first may be there although it is not told; the other is in newer releases
+            // only, which tell.
             if kind != Kind::Exec && !live.has(kind.list()) {
                 continue;
             }
@@ -326,7 +333,8 @@ impl Operator {
                 if kind == Kind::Exec && says("unknown method") {
                     self.gap(LinkGap::NoList);
                 } else if says("missing scope: operator.approvals") {
-                    // Releases before 2026.8 tell what the token is good for, also to a connection that asked for less.
+                    // Releases before 2026.8 tell what the token is good for, also to a connection
+                    // that asked for less.
                     self.gap(LinkGap::NoApprovals);
                 }
                 tracing::debug!(%error, gateway = self.about.id, "what waits at a gateway is not known");

@@ -71,8 +71,8 @@ pub enum NotWritten {
 }
 
 impl Connections {
-    /// Every document of another machine that is known of. Asks each gateway for its nodes; one that does not answer holds
-    /// up the others for no longer than [`LIST_WAIT`].
+    /// Every document of another machine that is known of. Asks each gateway for its nodes; one that does not
+    /// answer holds up the others for no longer than [`LIST_WAIT`].
     pub async fn policies(&self) -> PolicyStores {
         let mut asking = JoinSet::new();
         for (at, far) in self.far().into_iter().enumerate() {
@@ -140,8 +140,8 @@ impl Connections {
 }
 
 impl Fetched {
-    /// Puts another document in its place, if it is still the one with this hash. The new hash, where one is told. When the
-    /// future is dropped, whether it was taken is not known.
+    /// Puts another document in its place, if it is still the one with this hash. The new hash, where one is
+    /// told. When the future is dropped, whether it was taken is not known.
     pub async fn replace(&self, document: &Document, hash: &str) -> Result<Option<String>, NotWritten> {
         let size = u64::try_from(document::serialise(document).len()).unwrap_or(u64::MAX);
         let room = self.live.hello().policy.max_payload.saturating_sub(ENVELOPE);

@@ -446,7 +446,8 @@ fn requests(count: usize) -> Vec<Value> {
     (0..count).map(request).collect()
 }
 
-/// A gateway that lists these requests, or refuses with this text, and raises those as soon as it was asked. It takes every answer.
+/// A gateway that lists these requests, or refuses with this text, and raises those as soon as it was asked.
+/// It takes every answer.
 async fn scripted(listed: Result<Vec<Value>, &'static str>, raised: Vec<Value>) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

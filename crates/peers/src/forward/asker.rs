@@ -1,5 +1,6 @@
-//! A target that can answer: a request is raised at another gateway too, so that people there can decide. A denial from there
-//! always counts; an allow only if the person wanted that, and only for what was told there whole.
+//! A target that can answer: a request is raised at another gateway too, so that people there can decide. A
+//! denial from there always counts; an allow only if the person wanted that, and only for what was
+//! told there whole.
 
 use super::message::{self, cwd, told};
 use super::meter::Meter;
@@ -200,7 +201,8 @@ impl Asker {
     async fn raise(&self, live: &Live, record: &Record, id: &str) -> Result<Option<AskedThere>, CallError> {
         let left_ms = self.left_ms(record).await.max(1);
         let question = &record.question;
-        // The members that the oldest release knows: its schema is closed. With `ask` it offers no allow-always.
+        // The members that the oldest release knows: its schema is closed. With `ask` it offers
+        // no allow-always.
         let mut params = json!({
             "id": id,
             "command": told(question).text,
@@ -269,8 +271,8 @@ impl Asker {
         }
     }
 
-    /// It has ended here, so nobody there needs to look at it any more. The protocol knows no withdrawal: it is denied there,
-    /// where nothing hangs on it. Never allowed, whatever the answer was here.
+    /// It has ended here, so nobody there needs to look at it any more. The protocol knows no withdrawal: it
+    /// is denied there, where nothing hangs on it. Never allowed, whatever the answer was here.
     async fn withdraw(&self, raised: &Raised, delivered: &CancellationToken) {
         if !delivered.is_cancelled() {
             self.meter.forgotten();
@@ -337,7 +339,8 @@ const RESOLVE: &str = "exec.approval.resolve";
 /// From this release on a request may carry a warning (docs/protocol/approvals.md, "Asking").
 const WARNS: [u32; 3] = [2026, 5, 28];
 
-/// In front of a target's name in the history, so that it never reads like one of this machine's own ways to answer.
+/// In front of a target's name in the history, so that it never reads like one of this machine's
+/// own ways to answer.
 pub(super) const HANDED_ON: &str = "handed on to ";
 
 /// Why a gateway takes no request.

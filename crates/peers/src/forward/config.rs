@@ -1,5 +1,5 @@
-//! Where the person wants requests handed to: `forward.json`, replaced atomically. It names programs that are started, so only
-//! the window writes it and others than its owner must not.
+//! Where the person wants requests handed to: `forward.json`, replaced atomically. It names programs that are
+//! started, so only the window writes it and others than its owner must not.
 
 use super::webhook::Address;
 use super::wrong::ForwardWrong;
@@ -161,8 +161,8 @@ impl Target {
     }
 }
 
-/// What is stored; the default when there is nothing. A file that cannot be understood, or that others may write, is an error:
-/// it must not be used or overwritten. Blocking.
+/// What is stored; the default when there is nothing. A file that cannot be understood, or that others may
+/// write, is an error: it must not be used or overwritten. Blocking.
 pub(super) fn read(file: &Path) -> Result<Document, ForwardFileError> {
     read_document(file).map_err(ForwardFileError::of(file))
 }

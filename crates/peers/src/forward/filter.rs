@@ -51,7 +51,8 @@ pub(super) fn agent_of(session: &str) -> Option<&str> {
     Some(id.trim()).filter(|id| !id.is_empty())
 }
 
-/// Bytes that a compiled expression may take, and its cache: the engine is linear in the text, so this bounds the time too.
+/// Bytes that a compiled expression may take, and its cache: the engine is linear in the text, so this
+/// bounds the time too.
 const MAX_REGEX: usize = 256 * 1_024;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What a target is told: JSON of a bounded size, with what a person sees of a request and nothing more. The shape is documented
-//! in `docs/forwarder.md`.
+//! What a target is told: JSON of a bounded size, with what a person sees of a request and nothing more. The
+//! shape is documented in `docs/forwarder.md`.
 
 use countersign_approvals::book::{Ending, Record};
 use countersign_approvals::question::{Folder, Place, Question, Subject};
@@ -86,8 +86,8 @@ struct EndingBody {
 pub(super) struct CommandText {
     /// One line or a text of several, at most [`MAX_COMMAND`] bytes.
     pub(super) text: String,
-    /// Whether the text is the command itself, an argument list quoted for a POSIX shell. Otherwise something in it is masked,
-    /// written as a code, or left out, and it is for the eye only.
+    /// Whether the text is the command itself, an argument list quoted for a POSIX shell. Otherwise something
+    /// in it is masked, written as a code, or left out, and it is for the eye only.
     pub(super) exact: bool,
 }
 
@@ -133,7 +133,8 @@ pub(super) fn told(question: &Question) -> CommandText {
         Subject::Plugin(_) | Subject::Proposal(_) | Subject::Crossing(_) => of_text(&question.subject.line()),
     };
     let is_plain = open == masked && view.hidden == 0 && view.lookalikes == 0 && !has_lines(view);
-    // Line ends and tabs are seen for what they are; every other character that is not must have been counted as hidden.
+    // Line ends and tabs are seen for what they are; every other character that is not must have been
+    // counted as hidden.
     let is_clean = !copy.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'));
     if is_plain && is_clean && copy.len() <= MAX_COMMAND {
         return CommandText { text: copy, exact: true };
@@ -141,7 +142,8 @@ pub(super) fn told(question: &Question) -> CommandText {
     CommandText { text: cut(masked, MAX_COMMAND), exact: false }
 }
 
-/// Whether a word has lines or tabs of its own. The windows draw them; elsewhere nobody could tell them from the breaks of a message.
+/// Whether a word has lines or tabs of its own. The windows draw them; elsewhere nobody could tell them from
+/// the breaks of a message.
 fn has_lines(view: &CommandView) -> bool {
     let args = view.segments.iter().flat_map(|segment| &segment.args);
     args.flat_map(|arg| &arg.shown.spans).any(|span| span.kind == SpanKind::Layout)

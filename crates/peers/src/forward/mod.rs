@@ -1,8 +1,8 @@
 //! Handing on what is asked, and how it ended, to places of the person's choice (docs/forwarder.md): other
 //! gateways ([`asker`]), programs and webhooks ([`post`]).
 //!
-//! Nothing here delays an approval: the book is followed like every window follows it, each target has a queue and a task of its
-//! own, and whatever fails is counted, logged and shown.
+//! Nothing here delays an approval: the book is followed like every window follows it, each target has a
+//! queue and a task of its own, and whatever fails is counted, logged and shown.
 
 mod asker;
 mod config;
@@ -194,8 +194,9 @@ impl Forward {
         self.inner.changed.subscribe()
     }
 
-    /// Whether a request would be handed on to at least one target, before it has an id of ours. What this says is the peers'
-    /// "delivered" (docs/forwarder.md, "Delivery"): at least one target takes it, not that it has arrived.
+    /// Whether a request would be handed on to at least one target, before it has an id of ours. What this
+    /// says is the peers' "delivered" (docs/forwarder.md, "Delivery"): at least one target takes it, not
+    /// that it has arrived.
     pub(crate) fn takes(&self, id: Option<&str>, agent: Option<&str>, session: Option<&str>) -> bool {
         let live = self.live();
         live.is_meant(id.unwrap_or_default(), agent, session) && !live.running.is_empty()

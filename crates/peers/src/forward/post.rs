@@ -163,7 +163,8 @@ async fn carry(
 /// Messages that may wait for one receiver, a few megabytes at most.
 pub(super) const MAX_WAITING: usize = 256;
 
-/// Waits before the second, third and fourth try of a message; then it is given up. Together shorter than most requests wait.
+/// Waits before the second, third and fourth try of a message; then it is given up. Together shorter than
+/// most requests wait.
 pub(super) const WAITS: [Duration; 3] =
     [Duration::from_secs(1), Duration::from_secs(4), Duration::from_secs(16)];
 

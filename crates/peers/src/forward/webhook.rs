@@ -1,5 +1,5 @@
-//! A webhook: one POST of JSON, over TLS or to this very machine. Redirects are not followed, and of the answer only the status
-//! counts.
+//! A webhook: one POST of JSON, over TLS or to this very machine. Redirects are not followed, and of the
+//! answer only the status counts.
 
 use super::message::Message;
 use super::post::{Again, Undelivered};
@@ -42,7 +42,8 @@ pub enum AddressError {
     /// It has a name or password in it.
     #[error("address: expected no user name or password in it; the secret has a field of its own")]
     Credentials,
-    /// It leaves this machine unprotected. A name may lead anywhere, so only an address counts as this machine.
+    /// It leaves this machine unprotected. A name may lead anywhere, so only an address counts
+    /// as this machine.
     #[error(
         "address: expected https:// for {0:?}, because http:// is readable on the way; http:// is for 127.0.0.1 and [::1] only"
     )]
@@ -203,8 +204,8 @@ fn untrusted(problem: LinkProblem) -> Undelivered {
     }
 }
 
-/// `sha256=` and the HMAC-SHA-256 over the time, a full stop and the body, in hexadecimal digits. The time is part of it so that
-/// whoever checks it can refuse an old message that comes again.
+/// `sha256=` and the HMAC-SHA-256 over the time, a full stop and the body, in hexadecimal digits. The time is
+/// part of it so that whoever checks it can refuse an old message that comes again.
 fn signature(secret: &str, at: &str, body: &[u8]) -> String {
     #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("any key length");

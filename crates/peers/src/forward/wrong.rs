@@ -1,5 +1,5 @@
-//! What is wrong with what the person typed, or with what is stored. The text begins with the member's name, so that a form shows it
-//! there.
+//! What is wrong with what the person typed, or with what is stored. The text begins with the member's name,
+//! so that a form shows it there.
 
 use super::config::{MAX_FILTER, MAX_FILTERS, MAX_NAME, MAX_TARGETS};
 use super::secrets::MAX_SECRET;

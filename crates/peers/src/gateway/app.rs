@@ -1,5 +1,5 @@
-//! The app's own gateway: it serves while the person wants it, on the port that they chose, and tries again when that is
-//! taken. Nothing of the app waits for it or ends with it.
+//! The app's own gateway: it serves while the person wants it, on the port that they chose, and tries again
+//! when that is taken. Nothing of the app waits for it or ends with it.
 
 use super::backend::{App, GatewayBackend, Presence};
 use super::pets::{self, PetChannel};
@@ -265,8 +265,8 @@ impl Keeping {
         served
     }
 
-    /// Has the file's token count as soon as it is another one; who is connected stays. One that cannot be read or was removed changes
-    /// nothing. Never ends.
+    /// Has the file's token count as soon as it is another one; who is connected stays. One that cannot be
+    /// read or was removed changes nothing. Never ends.
     async fn follow_token(&self, gateway: &Embedded<GatewayBackend>) {
         let folder = &self.parts.folder;
         let wake = Arc::new(Notify::new());

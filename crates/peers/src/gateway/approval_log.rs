@@ -1,5 +1,6 @@
-//! What the gateway knows of approvals beside the book: those that wait, those that ended a moment ago, and the last ones
-//! that ended, for those who leaf through them. In memory: the record that lasts is the history of the app.
+//! What the gateway knows of approvals beside the book: those that wait, those that ended a moment ago, and
+//! the last ones that ended, for those who leaf through them. In memory: the record that lasts is the
+//! history of the app.
 
 use countersign_approvals::book::{Ending, GRACE_MS};
 use countersign_gateway::embedded::{Ended, Happened, KnownApproval, Resolver, Verdict};
@@ -116,8 +117,8 @@ impl ApprovalLog {
         timed_out && !std::mem::replace(&mut entry.fallback_used, true)
     }
 
-    /// Keeps what ended for those who come late, then forgets it, until `stop`. One task for all: each of its own would take
-    /// more than what it forgets.
+    /// Keeps what ended for those who come late, then forgets it, until `stop`. One task for all: each of its
+    /// own would take more than what it forgets.
     pub(super) async fn sweep(self, stop: CancellationToken) {
         loop {
             let next = self.inner().forget(Instant::now());

@@ -43,8 +43,8 @@ const CLIENT: &str = "gateway: ";
 pub(super) enum Presence {
     /// Nobody but the gateway's clients, and whoever is told by what is handed on.
     ClientsOnly(Forward),
-    /// The app's windows too. What is asked goes through its host: the person's refusing rules hold, and the history gets
-    /// its lines.
+    /// The app's windows too. What is asked goes through its host: the person's refusing rules hold, and the
+    /// history gets its lines.
     App(Arc<App>),
 }
 

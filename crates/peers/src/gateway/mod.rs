@@ -1,5 +1,5 @@
-//! The embedded gateway, joined to the approvals of this program: [`EmbeddedGateway`] in the app, [`serve_alone`] without
-//! one.
+//! The embedded gateway, joined to the approvals of this program: [`EmbeddedGateway`] in the app,
+//! [`serve_alone`] without one.
 
 mod app;
 mod approval_log;
@@ -100,8 +100,8 @@ async fn listen(port: u16) -> Result<(TcpListener, SocketAddr), ServeError> {
     Ok((listener, address))
 }
 
-/// Serves alone, with approvals that only the gateway's clients see: who starts this program by hand and gives out its token
-/// lets devices in by that. They are kept apart from those that a person let in.
+/// Serves alone, with approvals that only the gateway's clients see: who starts this program by hand and
+/// gives out its token lets devices in by that. They are kept apart from those that a person let in.
 pub async fn serve_alone(paths: &Paths, options: Options) -> Result<Serving, ServeError> {
     let (listener, address) = listen(options.port).await?;
     let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());

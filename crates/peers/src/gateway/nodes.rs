@@ -19,14 +19,16 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 impl EmbeddedGateway {
-    /// Nodes that are connected or were let in; none while the gateway was never there. All but the id is their own word.
+    /// Nodes that are connected or were let in; none while the gateway was never there. All but the id
+    /// is their own word.
     pub fn nodes(&self) -> Vec<NodeView> {
         self.embedded().map(|gateway| gateway.nodes()).unwrap_or_default()
     }
 
-    /// Runs a command on a node and waits for its end, `wait` at most. A node that can prepare a run is asked to first, and what
-    /// runs is what it prepared. `allowed` is what a person decided about this run in this very program; without it the node's
-    /// policy decides, whatever `params` say. Dropping the future gives the run up.
+    /// Runs a command on a node and waits for its end, `wait` at most. A node that can prepare a run is asked
+    /// to first, and what runs is what it prepared. `allowed` is what a person decided about this run in this
+    /// very program; without it the node's policy decides, whatever `params` say. Dropping the future
+    /// gives the run up.
     pub async fn run_on_node(
         &self,
         node_id: &NodeId,

@@ -1,4 +1,5 @@
-//! Companion clients at the app's own gateway: the pet channel is open while the person wants it and the gateway serves.
+//! Companion clients at the app's own gateway: the pet channel is open while the person wants it and
+//! the gateway serves.
 
 use super::app::{EmbeddedGateway, GatewayStatus, PET_TOKEN_FILE, Parts};
 use super::state::{self, StateError, StateProblem};

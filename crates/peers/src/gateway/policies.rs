@@ -33,14 +33,14 @@ enum Rights {
 }
 
 impl Policies {
-    /// Of the app, whose window alone may loosen anything: a program with `operator.admin` could otherwise let itself do
-    /// what it was not allowed. Changes are written to the history by the app.
+    /// Of the app, whose window alone may loosen anything: a program with `operator.admin` could otherwise
+    /// let itself do what it was not allowed. Changes are written to the history by the app.
     pub fn of_app(store: Store, ports: Ports) -> Self {
         Self { store, ports, rights: Rights::NothingLooser }
     }
 
-    /// Opens the store, and the history for what is changed through it. What was changed before `stop` is in the history
-    /// when `tracker` is done.
+    /// Opens the store, and the history for what is changed through it. What was changed before `stop` is in
+    /// the history when `tracker` is done.
     pub(super) fn open(
         paths: &Paths,
         ports: Ports,

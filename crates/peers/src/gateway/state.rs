@@ -78,8 +78,8 @@ pub const DEVICES_FILE: &str = "devices.json";
 /// Version of the document about devices.
 const VERSION: u32 = 1;
 
-/// The devices that were let in before. What cannot be read is an error: forgetting them would ask people again, and
-/// overwriting would lose them. Blocking.
+/// The devices that were let in before. What cannot be read is an error: forgetting them would ask people
+/// again, and overwriting would lose them. Blocking.
 pub(super) fn devices(folder: &Path) -> Result<Vec<Device>, StateError> {
     read_devices(&folder.join(DEVICES_FILE))
 }

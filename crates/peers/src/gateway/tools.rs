@@ -8,21 +8,23 @@ use tokio_util::sync::CancellationToken;
 
 /// Whoever has tools.
 ///
-/// All that comes through here comes from a program that holds the gateway's token, and is its own word: agent, session,
-/// program, and the workspace too, which is empty where none was named. What a tool does unasked in a workspace, such as
-/// reading its files, it must not do because a caller named one.
+/// All that comes through here comes from a program that holds the gateway's token, and is its own word:
+/// agent, session, program, and the workspace too, which is empty where none was named. What a tool does
+/// unasked in a workspace, such as reading its files, it must not do because a caller named one.
 pub trait Tools: Send + Sync {
-    /// The tools that a caller gets. Where it names a provider, they are declared as that provider takes them.
+    /// The tools that a caller gets. Where it names a provider, they are declared as that
+    /// provider takes them.
     fn list(&self, caller: ToolCaller) -> BoxFuture<'_, Result<Listing, ToolError>>;
 
-    /// Calls one, through policy, hooks and people. When `gone` is cancelled nobody waits any more, and the tool is to be
-    /// called off; the future is not dropped before it ends.
+    /// Calls one, through policy, hooks and people. When `gone` is cancelled nobody waits any more, and the
+    /// tool is to be called off; the future is not dropped before it ends.
     fn call(&self, call: ToolCall, gone: CancellationToken) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
 /// Whoever keeps what is said for sessions.
 pub trait Sessions: Send + Sync {
-    /// Takes a message to a session of an agent; what loosens waits for a person. Dropping the future takes the question back.
+    /// Takes a message to a session of an agent; what loosens waits for a person. Dropping the future takes
+    /// the question back.
     fn say(&self, agent: String, session: String, text: String) -> BoxFuture<'_, Result<Heard, NotHeard>>;
 }
 

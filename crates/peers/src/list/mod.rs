@@ -1,5 +1,5 @@
-//! Programs of others that the person connected to, one kind at a time: gateways, pet servers. Each kind has a file of its own,
-//! secrets, and a connection for each peer that is on.
+//! Programs of others that the person connected to, one kind at a time: gateways, pet servers. Each kind has
+//! a file of its own, secrets, and a connection for each peer that is on.
 
 mod file;
 mod wrong;
@@ -41,7 +41,8 @@ pub(crate) trait Peer: Clone + Serialize + DeserializeOwned + Send + 'static {
 
     /// Ours for it.
     fn id(&self) -> &str;
-    /// Its address as it was typed, and the digest of its certificate. What was given for one place is for no other.
+    /// Its address as it was typed, and the digest of its certificate. What was given for one place
+    /// is for no other.
     fn place(&self) -> (&str, Option<&str>);
     /// Where its secret is.
     fn secret(&mut self) -> &mut SecretPlace;
@@ -183,7 +184,8 @@ impl<P: Peer, R: Running> PeerList<P, R> {
         self.inner.changed.subscribe()
     }
 
-    /// Adds a peer, or changes the one with this id, and has it connected to anew. `make` gets that one, and where its secret is.
+    /// Adds a peer, or changes the one with this id, and has it connected to anew. `make` gets that one, and
+    /// where its secret is.
     pub(crate) async fn save(
         &self,
         id: Option<&str>,

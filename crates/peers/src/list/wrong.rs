@@ -1,5 +1,5 @@
-//! What is wrong with a member of a peer, as it was typed or stored. The text begins with the member's name, so that a form shows it
-//! there.
+//! What is wrong with a member of a peer, as it was typed or stored. The text begins with the member's name,
+//! so that a form shows it there.
 
 use super::MAX_PEERS;
 use countersign_gateway::client::{Address, AddressError, Pin};

@@ -1,5 +1,5 @@
-//! One question of another program's pet server, from its way in to its end: it is asked here, and a person's decision is told
-//! over the connection that brought it, once and only within its time.
+//! One question of another program's pet server, from its way in to its end: it is asked here, and a person's
+//! decision is told over the connection that brought it, once and only within its time.
 
 use crate::connections::NotTaken;
 use countersign_approvals::Approvals;

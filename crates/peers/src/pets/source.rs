@@ -1,4 +1,5 @@
-//! One pet server: its token is read, it is kept connected, and each call that it asks about becomes a question here.
+//! One pet server: its token is read, it is kept connected, and each call that it asks about becomes
+//! a question here.
 
 use super::asking::{Asking, FollowerParts};
 use super::config::{Checked, Source};
@@ -28,7 +29,8 @@ pub(super) struct Following {
 }
 
 impl Following {
-    /// Runs until `stop`; then what is open here is withdrawn and recorded. `closing` says that the whole app ends.
+    /// Runs until `stop`; then what is open here is withdrawn and recorded. `closing` says that
+    /// the whole app ends.
     pub(super) async fn run(self, stop: CancellationToken, closing: CancellationToken) {
         let Some(token) = self.token(&stop).await else { return };
         let Checked { address, pin, session_id } = &self.checked;
@@ -58,7 +60,8 @@ impl Following {
         while asking.join_next().await.is_some() {}
     }
 
-    /// The token, once it can be read; `None` at the end. A keyring that gives it later is asked when the person says so.
+    /// The token, once it can be read; `None` at the end. A keyring that gives it later is asked when
+    /// the person says so.
     async fn token(&self, stop: &CancellationToken) -> Option<Option<PetToken>> {
         loop {
             match self.secrets.read(&self.source.id, self.source.secret).await {

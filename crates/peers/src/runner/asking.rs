@@ -1,5 +1,6 @@
-//! Has the app ask about what this process judges and runs itself: over the same socket, with the frame that only asks. It shows
-//! the command and hands back an answer; what was looked at is compared here, when the command starts.
+//! Has the app ask about what this process judges and runs itself: over the same socket, with the frame that
+//! only asks. It shows the command and hands back an answer; what was looked at is compared here, when
+//! the command starts.
 
 use countersign_approvals::Approvals;
 use countersign_approvals::actor::{Event, PresenterGuard};
@@ -33,8 +34,8 @@ impl Asking {
         Self { paths: paths.clone(), approvals, ports }
     }
 
-    /// As long as the guard lives, questions of this process wait for the app. `None` when there is certainly none: one that cannot
-    /// be reached is a denial, and never the fallback.
+    /// As long as the guard lives, questions of this process wait for the app. `None` when there is certainly
+    /// none: one that cannot be reached is a denial, and never the fallback.
     pub(super) async fn presenter(&self) -> Option<PresenterGuard> {
         let socket = endpoint(&self.paths).map(|(socket, _)| socket);
         if let Presence::Absent = Presence::of(&self.paths, socket.as_deref()) {
@@ -91,7 +92,8 @@ impl Asking {
             ask: Some(question.why.ask.to_string()),
             agent_id: Some(question.agent.to_string()),
             session_key: question.session.as_ref().map(ToString::to_string),
-            // What "always" would store is decided by whoever runs the command; the answer has no place for it.
+            // What "always" would store is decided by whoever runs the command; the answer has
+            // no place for it.
             allowed_decisions: vec![Decision::AllowOnce, Decision::Deny],
             approval_timeout_ms: u64::try_from(left.as_millis()).ok(),
             ..AskRequest::default()

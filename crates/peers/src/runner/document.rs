@@ -1,7 +1,8 @@
 //! This machine's document as each release of a gateway takes it, and back again.
 //!
-//! A release refuses members that its schema does not know, and asks a person again about what it does not understand to be allowed
-//! always. Neither changes what runs: every command that a gateway sends is judged here, by the document as it is stored.
+//! A release refuses members that its schema does not know, and asks a person again about what it does not
+//! understand to be allowed always. Neither changes what runs: every command that a gateway sends is judged
+//! here, by the document as it is stored.
 
 use crate::connections::release;
 use countersign_policy::allowlist::exact_of_marker;
@@ -63,8 +64,8 @@ fn pattern(entry: &Value) -> Value {
 /// (docs/protocol/document.md, "Over a gateway").
 const TAKES_DEFAULTS: [u32; 3] = [2026, 8, 2];
 
-/// The first release whose gateways look for the marker beside generated entries. Those before know an exact command, and no entry
-/// that is bound to arguments (docs/protocol/document.md, "Special patterns").
+/// The first release whose gateways look for the marker beside generated entries. Those before know an exact
+/// command, and no entry that is bound to arguments (docs/protocol/document.md, "Special patterns").
 const KNOWS_MARKERS: [u32; 3] = [2026, 7, 1];
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! This machine as a node of a gateway: the headless runner (docs/protocol/nodes.md).
 //!
-//! It takes commands from a gateway and believes nothing that comes with them: the local policy decides, the app is asked
-//! over its socket when it is there, and `askFallback` holds when it is not.
+//! It takes commands from a gateway and believes nothing that comes with them: the local policy decides, the
+//! app is asked over its socket when it is there, and `askFallback` holds when it is not.
 
 mod asking;
 mod calls;
@@ -118,7 +118,8 @@ impl NoLease {
     }
 }
 
-/// Serves as a node until `stop` is cancelled. What runs then is ended, and its ends are told and recorded; bounded.
+/// Serves as a node until `stop` is cancelled. What runs then is ended, and its ends are told and
+/// recorded; bounded.
 pub async fn serve(
     paths: &Paths,
     place: ServedGateway,
@@ -184,7 +185,8 @@ pub async fn serve(
             }
             Some(Notice::Lost { problem, retry_in }) => {
                 live = None;
-                // Whoever wanted these was told that they failed, and no other connection may bring their results.
+                // Whoever wanted these was told that they failed, and no other connection may
+                // bring their results.
                 calls.cancel_all();
                 let retry_in_ms = retry_in.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
                 // Nobody is here who could mend it and say so.

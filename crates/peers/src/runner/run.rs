@@ -1,4 +1,5 @@
-//! One `system.run`: through the app when it is there, else by the same flow in this process, where nobody can be asked.
+//! One `system.run`: through the app when it is there, else by the same flow in this process, where
+//! nobody can be asked.
 
 use super::calls::RunnerParts;
 use super::outcome::{Ended, INVALID_REQUEST};
@@ -67,8 +68,9 @@ pub(super) async fn run(
     Run { ended, about, is_begun }
 }
 
-/// What is asked of the machine. What the gateway says about approvals goes no further, whoever gave them there: a gateway
-/// that lies could say it of anything. An answer that was given here is found by the run's id. What only denies counts.
+/// What is asked of the machine. What the gateway says about approvals goes no further, whoever gave them
+/// there: a gateway that lies could say it of anything. An answer that was given here is found by the run's
+/// id. What only denies counts.
 fn request_of(tools: &RunnerParts, params: &RunParams, run_id: String, limit: Duration) -> ExecRequest {
     let decision = params.approval_decision.as_deref().and_then(Decision::from_word);
     ExecRequest {
@@ -181,7 +183,8 @@ fn filled(text: Option<&str>) -> Option<&str> {
 /// Why the app was not even asked.
 const NO_SOCKET: &str = "the approvals document names no socket that can be used";
 
-/// How long a command must run for its start to be told before its end: short beside anything that a person waits for.
+/// How long a command must run for its start to be told before its end: short beside anything that a
+/// person waits for.
 const STARTED_PAUSE: Duration = Duration::from_millis(30);
 
 /// Session of a run that names none.

@@ -1,4 +1,5 @@
-//! What a node keeps: its key, which is its id, and the token that a gateway gave it. Mode 0600 in a folder of mode 0700.
+//! What a node keeps: its key, which is its id, and the token that a gateway gave it. Mode 0600 in a
+//! folder of mode 0700.
 
 use super::{Context, NoLease};
 use countersign_core::paths::Paths;
@@ -83,8 +84,8 @@ impl Lease {
 /// Whether a runner serves as this node right now. Blocking.
 pub fn is_served(paths: &Paths) -> Result<bool, Spoiled> {
     let Some(opened) = private::open_lock(&lock(paths))? else { return Ok(false) };
-    // Shared, so that two who ask do not see each other, and let go at once: only a runner that starts within these
-    // microseconds would find it taken.
+    // Shared, so that two who ask do not see each other, and let go at once: only a runner that starts within
+    // these microseconds would find it taken.
     match flock(&opened, FlockOperation::NonBlockingLockShared) {
         Ok(()) => Ok(false),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),

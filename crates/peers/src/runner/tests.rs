@@ -1,4 +1,5 @@
-//! The runner against a gateway that each test scripts, real or lying, over real sockets, with real processes.
+//! The runner against a gateway that each test scripts, real or lying, over real sockets,
+//! with real processes.
 
 use super::*;
 use countersign_approvals::history;

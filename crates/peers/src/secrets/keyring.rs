@@ -1,5 +1,5 @@
-//! The desktop's keyring, by the Secret Service of the session bus. Nothing here waits without a bound: a keyring that is
-//! locked, slow or not there is an error that says so, never a hang.
+//! The desktop's keyring, by the Secret Service of the session bus. Nothing here waits without a bound: a
+//! keyring that is locked, slow or not there is an error that says so, never a hang.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -68,8 +68,8 @@ pub(super) enum KeyringError {
 type Carried<'a> = (ObjectPath<'a>, Vec<u8>, Vec<u8>, String);
 
 impl Keyring {
-    /// The keyring of this desktop. A state directory of somebody's own choosing has none, as tests and second
-    /// installations must not meet the person's own; unless they ask for it.
+    /// The keyring of this desktop. A state directory of somebody's own choosing has none, as tests and
+    /// second installations must not meet the person's own; unless they ask for it.
     pub(super) fn of(environment: &BTreeMap<String, String>) -> Option<Self> {
         let set = |name: &str| environment.get(name).map(String::as_str).filter(|value| !value.is_empty());
         if set("COUNTERSIGN_STATE_DIR").is_some() && set(WANTED) != Some("1") {
@@ -210,12 +210,14 @@ impl Keyring {
         if dismissed { Err(KeyringError::Locked) } else { Ok(()) }
     }
 
-    /// A session with the service, for one thing: there are few, and a service that was started again knows none of before.
+    /// A session with the service, for one thing: there are few, and a service that was started again
+    /// knows none of before.
     async fn open(&self) -> Result<(MutexGuard<'_, ()>, Door), KeyringError> {
         let one = self.inner.one.lock().await;
         let bus = soon(connection::Builder::address(self.inner.address.as_str())?.build()).await?;
         let service = proxy(&bus, SERVICE_PATH, "Service").await?;
-        // Whoever can listen on this bus could ask the keyring itself: there is nobody to hide the secret from on the way.
+        // Whoever can listen on this bus could ask the keyring itself: there is nobody to hide the secret
+        // from on the way.
         let (_, session): (OwnedValue, OwnedObjectPath) =
             soon(service.call("OpenSession", &("plain", Value::from("")))).await?;
         Ok((one, Door { bus, session }))
@@ -287,8 +289,8 @@ const NOTHING: &str = "/";
 /// What a secret is.
 const PLAIN: &str = "text/plain";
 
-/// How long the service may take for anything but a person's part: it answers within milliseconds, and is started by the
-/// first call.
+/// How long the service may take for anything but a person's part: it answers within milliseconds, and is
+/// started by the first call.
 const ANSWER_WAIT: Duration = Duration::from_secs(3);
 
 /// How long a person has to unlock it.

@@ -1,8 +1,8 @@
-//! Where secrets of gateways are kept: in the desktop's keyring where there is one that works, else in a file each, for their
-//! owner only; or what OpenClaw itself has on this machine.
+//! Where secrets of gateways are kept: in the desktop's keyring where there is one that works, else in a file
+//! each, for their owner only; or what OpenClaw itself has on this machine.
 //!
-//! This device's key stays a file: it is no more secret than the tokens of the gateways that know it, and to lose it with a
-//! keyring, or to wait for one, would make every gateway let this device in anew.
+//! This device's key stays a file: it is no more secret than the tokens of the gateways that know it, and to
+//! lose it with a keyring, or to wait for one, would make every gateway let this device in anew.
 
 mod keyring;
 mod openclaw;

@@ -9,8 +9,8 @@ use std::path::Path;
 /// Largest configuration that is read, in bytes.
 const MAX_BYTES: u64 = 4 * 1_024 * 1_024;
 
-/// From the configuration, else from the environment; in remote mode the remote gateway's own first. A placeholder or a
-/// reference to another store counts as not there. Blocking.
+/// From the configuration, else from the environment; in remote mode the remote gateway's own first. A
+/// placeholder or a reference to another store counts as not there. Blocking.
 pub(super) fn secret(
     state: &Path,
     environment: &BTreeMap<String, String>,

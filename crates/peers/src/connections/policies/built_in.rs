@@ -1,5 +1,5 @@
-//! What holds at another machine where its document sets nothing. It differs between releases by everything that there is:
-//! an empty document of one runs nothing, of another everything (docs/protocol/document.md,
+//! What holds at another machine where its document sets nothing. It differs between releases by everything
+//! that there is: an empty document of one runs nothing, of another everything (docs/protocol/document.md,
 //! "Built-in values").
 
 use countersign_policy::display;
@@ -16,8 +16,8 @@ use serde_json::Value;
 pub struct BuiltIn(Vec<Effective>);
 
 impl BuiltIn {
-    /// From the machine's release and what it told beside its document. That counts only for values that the document
-    /// itself does not set: else it is the document's own word.
+    /// From the machine's release and what it told beside its document. That counts only for values that the
+    /// document itself does not set: else it is the document's own word.
     pub fn of(document: &Document, told: &Value, release: Option<[u32; 3]>) -> Self {
         let own = document.0.get("defaults").unwrap_or(&Value::Null);
         let mut all: Vec<Effective> = Vec::new();
@@ -53,7 +53,8 @@ impl BuiltIn {
         all.fold(first, looser)
     }
 
-    /// In which ways `after` may let more run than `before`, under any of the possibilities; for the eye, so escaped.
+    /// In which ways `after` may let more run than `before`, under any of the possibilities; for the
+    /// eye, so escaped.
     pub fn loosenings(&self, before: &Document, after: &Document) -> Vec<Loosening> {
         let mut found: Vec<Loosening> = Vec::new();
         for built_in in &self.0 {

@@ -1,5 +1,5 @@
-//! What gateways and nodes answer, taken apart. Nothing of it is trusted: every size is bounded, every kind is looked at, and
-//! what does not fit is said in words instead of being guessed at.
+//! What gateways and nodes answer, taken apart. Nothing of it is trusted: every size is bounded, every kind
+//! is looked at, and what does not fit is said in words instead of being guessed at.
 
 use super::built_in::BuiltIn;
 use crate::connections::operator;
@@ -201,8 +201,8 @@ fn file(members: &mut Map<String, Value>, release: Option<[u32; 3]>) -> Result<F
     Ok(FileContent { path: short(path, MAX_PATH), exists, hash: hash(members), document, built_in })
 }
 
-/// The document if it is one that the editor can hold: as strict as with this machine's own, and no larger than a page can
-/// show.
+/// The document if it is one that the editor can hold: as strict as with this machine's own, and no larger
+/// than a page can show.
 fn checked(document: Document) -> Result<Document, BadAnswer> {
     let text = document::serialise(&document);
     if text.len() > MAX_DOCUMENT {

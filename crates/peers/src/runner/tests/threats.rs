@@ -80,7 +80,8 @@ async fn t05_a_call_for_another_node_is_refused() {
     assert!(!file.exists());
 }
 
-/// Prepares a run of `text` in the work folder, has `change` change something, and runs it: it must be refused, naming `what`.
+/// Prepares a run of `text` in the work folder, has `change` change something, and runs it: it must be
+/// refused, naming `what`.
 async fn check_drift(
     text: &str,
     file: &str,
