@@ -54,7 +54,8 @@ impl Proposal {
     }
 }
 
-/// Why nothing is offered for `subject`: neither a rung of `choices` nor an entry, for which `entry` says why not.
+/// Why nothing is offered for `subject`: neither a rung of `choices` nor an entry, for which
+/// `entry` says why not.
 pub fn unavailable(
     subject: &Subject<'_>,
     choices: &[Choice],
@@ -91,8 +92,8 @@ pub fn unavailable(
     }
 }
 
-/// Proposals for a command: nothing for shells, interpreters, wrappers and multi-call programs, nor for programs that this
-/// user could rewrite (such a command is one-shot, docs/protocol/document.md, "Always").
+/// Proposals for a command: nothing for shells, interpreters, wrappers and multi-call programs, nor for
+/// programs that this user could rewrite (such a command is one-shot, docs/protocol/document.md, "Always").
 pub fn proposals(
     analysis: &Analysis,
     facts: &Facts,
@@ -127,7 +128,8 @@ pub fn proposals(
     if Name::of(&typed.text).is_interpreter() || Name::of(program).is_interpreter() {
         return Err(AlwaysUnavailable::Interpreter);
     }
-    // A stored pattern has no escapes: one with a wildcard in it, or blanks around it, would say something else.
+    // A stored pattern has no escapes: one with a wildcard in it, or blanks around it, would
+    // say something else.
     if program.contains(['*', '?', '\\']) || program.trim() != program {
         return Err(AlwaysUnavailable::Unresolved);
     }

@@ -1,4 +1,5 @@
-//! What the executor runs, and nothing else. Made only here, from an [`Evaluation`] that allows it, or that contains it.
+//! What the executor runs, and nothing else. Made only here, from an [`Evaluation`] that allows it, or
+//! that contains it.
 
 use crate::evaluate::{Contained, Evaluation, Evidence, Verdict};
 use crate::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, ScriptFacts, Surroundings};
@@ -19,8 +20,8 @@ pub struct ApprovedCommand {
     evidence: Evidence,
 }
 
-/// A command that may run exactly once in a box around one folder, and nowhere else: whoever runs commands without one takes
-/// an [`ApprovedCommand`], and none is given out.
+/// A command that may run exactly once in a box around one folder, and nowhere else: whoever runs commands
+/// without one takes an [`ApprovedCommand`], and none is given out.
 #[must_use]
 #[derive(Debug)]
 pub struct ContainedCommand {
@@ -77,8 +78,8 @@ pub enum NotRunnable {
 }
 
 impl ApprovedCommand {
-    /// The command that `evaluation` allows. With a person's or a forwarded grant the argument list is the requested one,
-    /// started at the resolved program; under a rule it is the bound one.
+    /// The command that `evaluation` allows. With a person's or a forwarded grant the argument list is the
+    /// requested one, started at the resolved program; under a rule it is the bound one.
     pub fn new(evaluation: Evaluation, facts: &Facts, plan: Plan) -> Result<Self, NotRunnable> {
         if evaluation.argv() != plan.argv {
             return Err(NotRunnable::NotTheJudgedCommand);
@@ -169,8 +170,8 @@ impl ApprovedCommand {
         &self.env
     }
 
-    /// All variables that it starts with, over those of the host. What runs on a rule alone was held against what git's files say,
-    /// so nothing else is said to git there.
+    /// All variables that it starts with, over those of the host. What runs on a rule alone was held against
+    /// what git's files say, so nothing else is said to git there.
     pub fn environment(&self, base: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let own = self.env.iter().map(|(name, value)| (name.clone(), value.clone()));
         let all = base.clone().into_iter().chain(own).collect();
@@ -197,8 +198,8 @@ impl ApprovedCommand {
 }
 
 impl ContainedCommand {
-    /// The command that `evaluation` contains, as it was requested. Only what is started and where is pinned: whatever else it
-    /// runs, the walls hold.
+    /// The command that `evaluation` contains, as it was requested. Only what is started and where is pinned:
+    /// whatever else it runs, the walls hold.
     pub fn new(evaluation: Evaluation, facts: &Facts, plan: Plan) -> Result<Self, NotRunnable> {
         if evaluation.argv() != plan.argv {
             return Err(NotRunnable::NotTheJudgedCommand);

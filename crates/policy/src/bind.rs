@@ -1,5 +1,5 @@
-//! Which argument list runs without anybody looking: one program under the name that was typed, or a text for a shell in which
-//! every program is named by its path and every word is literal (docs/protocol/commands.md,
+//! Which argument list runs without anybody looking: one program under the name that was typed, or a text for
+//! a shell in which every program is named by its path and every word is literal (docs/protocol/commands.md,
 //! "What is pinned"). What cannot be bound may still be asked about.
 
 mod render;
@@ -27,7 +27,8 @@ pub enum Bound {
         shell: String,
         /// The text.
         text: String,
-        /// The files that it starts, each once: real paths, or links that give them other names than their own.
+        /// The files that it starts, each once: real paths, or links that give them other
+        /// names than their own.
         programs: Vec<String>,
     },
 }
@@ -93,8 +94,8 @@ pub enum Allowed {
     Named,
     /// A `find`, and the programs that it starts.
     Readers,
-    /// What a program that is described here does with the project's own tasks, or a script that is what it was: what is
-    /// started is among what was allowed.
+    /// What a program that is described here does with the project's own tasks, or a script that is what it
+    /// was: what is started is among what was allowed.
     Tasks,
     /// Exactly its words in its folder: then it does not matter that the program starts what they name.
     Words,
@@ -105,8 +106,8 @@ pub fn bind(analysis: &Analysis, facts: &Facts) -> Result<Bound, Unbound> {
     bind_allowed(analysis, facts, &[])
 }
 
-/// The same when more than the program was allowed for some segments. `allowed` goes along with the segments; what is
-/// missing at its end is [`Allowed::Program`].
+/// The same when more than the program was allowed for some segments. `allowed` goes along with the segments;
+/// what is missing at its end is [`Allowed::Program`].
 pub fn bind_allowed(analysis: &Analysis, facts: &Facts, allowed: &[Allowed]) -> Result<Bound, Unbound> {
     if let Some(opaque) = &analysis.opaque {
         return Err(match opaque.reason {
@@ -143,7 +144,8 @@ enum Step {
     Builtin,
     /// A program that is started at this path, named by the word at this index.
     Program { path: String, at: usize },
-    /// A `find` at the first word's place, and the programs that it starts: their paths by the words that name them.
+    /// A `find` at the first word's place, and the programs that it starts: their paths by the
+    /// words that name them.
     Find(Vec<(usize, String)>),
 }
 
@@ -263,7 +265,8 @@ fn keeps_its_name(path: &str, typed: &str) -> bool {
 
 /// Whether a segment is nothing but its words.
 fn is_bare(analysis: &Analysis, segment: &Segment) -> bool {
-    // A backslash-newline between words joins nothing; it is gone when the words are read. Names stand in the words.
+    // A backslash-newline between words joins nothing; it is gone when the words are read. Names
+    // stand in the words.
     let is_gone = |extension: shell::Extension| {
         matches!(extension, shell::Extension::LineContinuation | shell::Extension::PathNames)
     };
@@ -284,8 +287,8 @@ fn text(analysis: &Analysis, steps: &[Step], facts: &Facts) -> Result<Bound, Unb
     Ok(Bound::Shell { shell, text, programs })
 }
 
-/// The path at which a program is started: its real one, but for a link that gives the file another name. A program may look
-/// at what it is called, and the text for a shell has no other way to say it.
+/// The path at which a program is started: its real one, but for a link that gives the file another name. A
+/// program may look at what it is called, and the text for a shell has no other way to say it.
 fn started(program: Option<&ProgramFacts>) -> Result<&str, Unbound> {
     let real = real_path(program)?;
     let link = program
@@ -294,7 +297,8 @@ fn started(program: Option<&ProgramFacts>) -> Result<&str, Unbound> {
     link.map_or(Ok(real), |link| link.to_str().ok_or(Unbound::Unresolved))
 }
 
-/// The real path of a program that was identified. A path that is not UTF-8 cannot be shown or stored faithfully.
+/// The real path of a program that was identified. A path that is not UTF-8 cannot be shown or
+/// stored faithfully.
 fn real_path(program: Option<&ProgramFacts>) -> Result<&str, Unbound> {
     let program = program.ok_or(Unbound::Unresolved)?;
     match (&program.path, &program.real_path, &program.identity) {

@@ -34,8 +34,8 @@ pub enum Outdated {
     RuleGone(String),
 }
 
-/// Additions and promotions are fine; anything stricter or lost is not. Like the newest peer this also insists on the
-/// fallback and the trust in skills that were shown.
+/// Additions and promotions are fine; anything stricter or lost is not. Like the newest peer this also
+/// insists on the fallback and the trust in skills that were shown.
 pub fn still_current(shown: &PolicySnapshot, live: &PolicySnapshot) -> Result<(), Outdated> {
     not_stricter("security", shown.security, live.security)?;
     not_stricter("ask", shown.ask, live.ask)?;
@@ -61,8 +61,8 @@ fn unchanged<T: Eq + Display>(what: &'static str, shown: T, live: T) -> Result<(
     Ok(())
 }
 
-/// A manual rule that an answer has since made durable still stands; the reverse lost its durability. Takes time in
-/// proportion to both lists, which can be long.
+/// A manual rule that an answer has since made durable still stands; the reverse lost its durability. Takes
+/// time in proportion to both lists, which can be long.
 fn first_lost<'a>(shown: &'a [SnapshotRule], live: &[SnapshotRule]) -> Option<&'a SnapshotRule> {
     let as_manual = |(pattern, arguments, _)| (pattern, arguments, None);
     let kept: HashSet<_> = live.iter().map(stored).flat_map(|rule| [rule, as_manual(rule)]).collect();

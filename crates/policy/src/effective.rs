@@ -86,8 +86,9 @@ impl Effective {
         self
     }
 
-    /// Whether somebody is there to be asked about what no rule covers. A request that asks for questions puts nobody there: what
-    /// the policy would not run without it is asked about, and no open folder makes it run unasked.
+    /// Whether somebody is there to be asked about what no rule covers. A request that asks for questions
+    /// puts nobody there: what the policy would not run without it is asked about, and no open folder
+    /// makes it run unasked.
     pub fn attendance(&self) -> Attendance {
         let refused_without = self.ask.layer == PolicyLayer::Requested
             && self.ask.value == Ask::OnMiss
@@ -108,7 +109,8 @@ impl Effective {
 }
 
 impl<T: Ord> Layered<T> {
-    /// The stricter of two values. On a tie this one stays, so that the layer named is the one that decided first.
+    /// The stricter of two values. On a tie this one stays, so that the layer named is the one
+    /// that decided first.
     fn stricter(self, other: Self) -> Self {
         if other.value > self.value { other } else { self }
     }

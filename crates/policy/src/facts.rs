@@ -23,13 +23,14 @@ pub struct Facts {
     pub home: PathBuf,
     /// Where the paths among its words lead.
     pub reached: Reached,
-    /// By folder, what lies around a command and has a say in what it starts ([`crate::surroundings`]). Where nobody looked,
-    /// nothing is known.
+    /// By folder, what lies around a command and has a say in what it starts ([`crate::surroundings`]). Where
+    /// nobody looked, nothing is known.
     pub surroundings: BTreeMap<PathBuf, Surroundings>,
 }
 
 impl Facts {
-    /// The identified program that is started at a path, by its real one or by the one under which it was found.
+    /// The identified program that is started at a path, by its real one or by the one under
+    /// which it was found.
     pub fn started_at(&self, path: &str) -> Option<&ProgramFacts> {
         let path = Path::new(path);
         let is_there = |program: &&ProgramFacts| {
@@ -44,7 +45,8 @@ impl Facts {
 pub struct Surroundings {
     /// What git would find from here.
     pub repository: Option<Repository>,
-    /// Names of the files for launchers ([`countersign_commands::launchers::files`]) that are in the folder or above.
+    /// Names of the files for launchers ([`countersign_commands::launchers::files`]) that are in the
+    /// folder or above.
     pub told: Option<BTreeSet<String>>,
 }
 

@@ -1,8 +1,8 @@
-//! Pure decisions about commands that are read already: whether a rule covers one ([`allowlist`], [`rules`]), what is in
-//! force ([`effective`]), and what follows ([`evaluate()`]).
+//! Pure decisions about commands that are read already: whether a rule covers one ([`allowlist`], [`rules`]),
+//! what is in force ([`effective`]), and what follows ([`evaluate()`]).
 //!
-//! Nothing here touches a file, a clock, randomness, a process or an async runtime: facts about programs and folders
-//! are gathered outside ([`facts`]) and passed in. Only this crate can make an [`ApprovedCommand`].
+//! Nothing here touches a file, a clock, randomness, a process or an async runtime: facts about programs and
+//! folders are gathered outside ([`facts`]) and passed in. Only this crate can make an [`ApprovedCommand`].
 
 pub mod allowlist;
 pub mod always;

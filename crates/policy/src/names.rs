@@ -1,6 +1,6 @@
-//! Names of files in place of the patterns that stand for them. A shell looks for the files when it comes to the word;
-//! here they are looked up before anything is judged, and exactly these names are judged, pinned and run: what lies in the
-//! folder a moment later is not.
+//! Names of files in place of the patterns that stand for them. A shell looks for the files when it comes to
+//! the word; here they are looked up before anything is judged, and exactly these names are judged, pinned
+//! and run: what lies in the folder a moment later is not.
 
 use crate::rules;
 use crate::work::{self, Effort};
@@ -17,12 +17,13 @@ pub struct Pattern {
     pub segment: usize,
     /// Index of its word.
     pub word: usize,
-    /// The word: `*` and `?` stand for parts of names, `~` in front for the home directory, all else for itself.
+    /// The word: `*` and `?` stand for parts of names, `~` in front for the home directory, all
+    /// else for itself.
     pub text: String,
 }
 
-/// Words that names can take the place of: nothing in them is quoted, every shell reads them alike, and the shell comes
-/// to them before anything of the command has run.
+/// Words that names can take the place of: nothing in them is quoted, every shell reads them alike, and the
+/// shell comes to them before anything of the command has run.
 pub fn patterns(analysis: &Analysis) -> Vec<Pattern> {
     if analysis.form != Form::Text
         || analysis.transport != Transport::Direct
@@ -39,7 +40,8 @@ pub fn patterns(analysis: &Analysis) -> Vec<Pattern> {
 
 fn every_pattern(analysis: &Analysis) -> Vec<Pattern> {
     let mut patterns = Vec::new();
-    // How many commands from the first on make and remove no file; what is known of them holds for all that come later.
+    // How many commands from the first on make and remove no file; what is known of them holds for all
+    // that come later.
     let mut still = 0;
     for (at, segment) in analysis.segments.iter().enumerate() {
         if segment.words.iter().any(|word| word.expands) && is_still(analysis, at, &mut still) {
@@ -53,8 +55,8 @@ fn every_pattern(analysis: &Analysis) -> Vec<Pattern> {
 }
 
 /// Puts names in place of patterns, each of [`patterns`] at most once. A pattern without names stays as it
-/// is, for nobody to run unasked, and so does one with more names than can be shown; one that no file matches has
-/// itself as its name, as shells do it.
+/// is, for nobody to run unasked, and so does one with more names than can be shown; one that no file matches
+/// has itself as its name, as shells do it.
 pub fn insert_names(analysis: &mut Analysis, mut found: Vec<(Pattern, Vec<String>)>) {
     // From the end, so that positions stay true.
     found.sort_by_key(|(pattern, _)| std::cmp::Reverse((pattern.segment, pattern.word)));
@@ -97,8 +99,8 @@ fn pattern<'a>(analysis: &'a Analysis, word: &Word, index: usize) -> Option<&'a 
     (!is_assigned && !is_program_by_pattern).then_some(text)
 }
 
-/// Whether nothing that could make or remove a file has run when the shell comes to the segment at `at`: what its
-/// pipeline runs, runs with it.
+/// Whether nothing that could make or remove a file has run when the shell comes to the segment at `at`: what
+/// its pipeline runs, runs with it.
 fn is_still(analysis: &Analysis, at: usize, still: &mut usize) -> bool {
     let is_piped = |segment: &Segment| matches!(segment.operator, Some(Operator::Pipe | Operator::PipeBoth));
     let mut first = at;
@@ -116,8 +118,9 @@ fn is_still(analysis: &Analysis, at: usize, still: &mut usize) -> bool {
     *still >= first
 }
 
-/// Whether it calls a program by a name under which it only reads. What is really behind the name does not matter here:
-/// it could only make other files appear than those that were named, and only these are judged and run.
+/// Whether it calls a program by a name under which it only reads. What is really behind the name does not
+/// matter here: it could only make other files appear than those that were named, and only these
+/// are judged and run.
 fn reads_by_its_name(analysis: &Analysis, segment: &Segment) -> bool {
     let plain = segment.candidate.mode == command::Mode::Executable
         && segment.candidate.wrappers.is_empty()

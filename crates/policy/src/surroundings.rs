@@ -1,5 +1,6 @@
-//! What lies around a command and has a say in what it starts: the configuration of the repository that git finds, and files
-//! by which launchers choose a program. A rule of our own covers such a command only where these say nothing.
+//! What lies around a command and has a say in what it starts: the configuration of the repository that git
+//! finds, and files by which launchers choose a program. A rule of our own covers such a command only where
+//! these say nothing.
 
 use crate::facts::{Facts, Repository};
 use crate::rules::{Invocation, git_adds, with_invocations};
@@ -37,8 +38,8 @@ pub enum Wanted {
     No,
 }
 
-/// The folders in which something has to be looked at, as they are named in [`Facts::surroundings`]. `folders` are those of
-/// each segment ([`crate::rules::folders_of`]).
+/// The folders in which something has to be looked at, as they are named in [`Facts::surroundings`].
+/// `folders` are those of each segment ([`crate::rules::folders_of`]).
 pub fn looks(analysis: &Analysis, facts: &Facts, folders: &[Vec<Option<&str>>]) -> BTreeMap<PathBuf, Look> {
     let mut looks: BTreeMap<PathBuf, Look> = BTreeMap::new();
     for (at, folders) in folders.iter().enumerate() {

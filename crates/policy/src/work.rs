@@ -1,9 +1,10 @@
-//! How much work one decision may cost. Whoever writes a command chooses how long it takes to be judged: many parts, folders,
-//! patterns and rules multiply. So what goes through them counts its steps, and a decision that needs more than [`UNITS`] ends
-//! there: the command is one that nobody here understands, and a person is asked.
+//! How much work one decision may cost. Whoever writes a command chooses how long it takes to be judged: many
+//! parts, folders, patterns and rules multiply. So what goes through them counts its steps, and a decision
+//! that needs more than [`UNITS`] ends there: the command is one that nobody here understands, and a
+//! person is asked.
 //!
-//! Steps are counted and no time is taken: the same command comes to the same verdict on every machine. Where nobody set a limit
-//! nothing is counted.
+//! Steps are counted and no time is taken: the same command comes to the same verdict on every machine. Where
+//! nobody set a limit nothing is counted.
 //!
 //! ```
 //! use countersign_policy::work;
@@ -13,8 +14,8 @@
 
 use std::cell::Cell;
 
-/// Most steps of one decision. A step is about a byte that is compared, some nanoseconds: all of them take a fraction of the
-/// 50 ms that a decision may take, which also goes to looking at files.
+/// Most steps of one decision. A step is about a byte that is compared, some nanoseconds: all of them take a
+/// fraction of the 50 ms that a decision may take, which also goes to looking at files.
 pub const UNITS: usize = 8_000_000;
 
 /// Whether the work that a limit was set for was done to its end.
@@ -45,7 +46,8 @@ pub fn measured<T>(job: impl FnOnce() -> T) -> (T, usize) {
     (result, spent)
 }
 
-/// Counts steps. False when there are none left: what comes of the work does not count any more, so the caller can stop.
+/// Counts steps. False when there are none left: what comes of the work does not count any more, so the
+/// caller can stop.
 pub(crate) fn pay(units: usize) -> bool {
     LEFT.with(|left| match left.get() {
         None => true,

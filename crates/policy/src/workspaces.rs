@@ -1,14 +1,16 @@
-//! Folders that a person opened for an agent (`countersign_protocol::rules::Workspace`): what would be asked about there runs in a
-//! box instead.
+//! Folders that a person opened for an agent (`countersign_protocol::rules::Workspace`): what would be asked
+//! about there runs in a box instead.
 //!
-//! Pure. A folder is open for what is in it by its real path, and for nothing else: opening one changes no verdict outside of it.
+//! Pure. A folder is open for what is in it by its real path, and for nothing else: opening one changes no
+//! verdict outside of it.
 
 use crate::rules::{self, Moment, counts};
 use countersign_protocol::rules::{Attendance, PlaceAccess, RuleEffect, Workspace};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// The open folder in which a run takes place: the innermost, so that a run reaches as little as it may. `folder` is a real path.
+/// The open folder in which a run takes place: the innermost, so that a run reaches as little as it may.
+/// `folder` is a real path.
 ///
 /// With [`Attendance::Unattended`] only those count that are open where nobody is asked, too.
 pub fn around<'a>(

@@ -1,5 +1,6 @@
-//! T13 for what runs unasked: real shells run the texts that commands are bound to, and start exactly the programs that
-//! the analysis named, with exactly its words. The programs are printers of this test's own, in a folder of its own.
+//! T13 for what runs unasked: real shells run the texts that commands are bound to, and start exactly the
+//! programs that the analysis named, with exactly its words. The programs are printers of this test's own, in
+//! a folder of its own.
 
 use crate::support;
 use crate::support::shells;
@@ -93,8 +94,8 @@ fn started(shell: &str, text: &str) -> Vec<Vec<String>> {
     runs
 }
 
-/// What should be started: the words of each segment whose turn comes. Only for texts without groups and pipes, in which
-/// the order of programs is nobody's choice.
+/// What should be started: the words of each segment whose turn comes. Only for texts without groups and
+/// pipes, in which the order of programs is nobody's choice.
 fn predicted(analysis: &Analysis) -> Vec<Vec<String>> {
     let mut status = true;
     let mut runs = Vec::new();

@@ -1,5 +1,5 @@
-//! The table of harmless builtins against real shells: whatever it calls harmless runs nothing, writes nothing and leaves every
-//! variable as it was, with hostile words in its place and in `$_`.
+//! The table of harmless builtins against real shells: whatever it calls harmless runs nothing, writes
+//! nothing and leaves every variable as it was, with hostile words in its place and in `$_`.
 
 use countersign_commands::analysis::analyze_text;
 use countersign_policy::allowlist::EntryIndex;
@@ -39,8 +39,8 @@ fn is_harmless(text: &str) -> bool {
         && covers.iter().all(|cover| *cover == Ok(Cover::SafeBuiltin))
 }
 
-/// The first of `texts` that did something in `shell`, and what. Each runs alone, after `first`, in an empty folder with a
-/// folder `d` and a file `f` beside it, and with no programs.
+/// The first of `texts` that did something in `shell`, and what. Each runs alone, after `first`, in an empty
+/// folder with a folder `d` and a file `f` beside it, and with no programs.
 fn effect(shell: &[&str], first: &str, texts: &[String]) -> Option<String> {
     let (folder, notes) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let note = notes.path().join("note");

@@ -1,4 +1,5 @@
-//! The ladder for whole commands: what is offered lets the command run the next time, and nothing else is offered.
+//! The ladder for whole commands: what is offered lets the command run the next time, and nothing
+//! else is offered.
 
 use crate::support::World;
 use countersign_commands::analysis::analyze_argv;

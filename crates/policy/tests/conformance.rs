@@ -1,5 +1,5 @@
-//! `docs/conformance.md` says what is true: every extension is explained and tested, and every class of cases that the
-//! newest peer accepts wrongly is listed.
+//! `docs/conformance.md` says what is true: every extension is explained and tested, and every class of cases
+//! that the newest peer accepts wrongly is listed.
 
 use crate::support::documented;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! Rules about files that may change: what was allowed counts while the script or program is what it was, and while nothing
-//! in the same command could change it first (SECURITY.md, T14).
+//! Rules about files that may change: what was allowed counts while the script or program is what it was, and
+//! while nothing in the same command could change it first (SECURITY.md, T14).
 
 use countersign_commands::analysis::analyze_text;
 use countersign_commands::interpreters::script_word;

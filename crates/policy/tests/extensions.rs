@@ -1,6 +1,6 @@
-//! What each extension of our own profile lets through, against the shells of this machine: the same commands run with the
-//! same words, nothing else is started, and no file comes into being. Switched off alone, each makes the same texts opaque
-//! or uncovered again.
+//! What each extension of our own profile lets through, against the shells of this machine: the same commands
+//! run with the same words, nothing else is started, and no file comes into being. Switched off alone, each
+//! makes the same texts opaque or uncovered again.
 
 use crate::support::shells;
 use countersign_commands::analysis::{Analysis, analyze_text_as};
@@ -37,8 +37,8 @@ struct Observed {
     stdout: String,
 }
 
-/// Runs `text` in an empty folder in which nothing may be made. `show` and `miss` are functions of the shell that write
-/// down their arguments; there are no programs.
+/// Runs `text` in an empty folder in which nothing may be made. `show` and `miss` are functions of the shell
+/// that write down their arguments; there are no programs.
 fn observe(shell: &str, text: &str) -> Observed {
     let (folder, notes) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let note = notes.path().join("calls");
@@ -203,7 +203,8 @@ proptest! {
         first in prop::sample::select(&["echo", "echo -n", "printf '%s\\n'", "printf x", "printf '%d\\n' 3"][..]),
     ) {
         let text = format!("{first} {}", words.join(" "));
-        // Some shells compute what stands for a number, so printf's arguments must not look like an expansion.
+        // Some shells compute what stands for a number, so printf's arguments must not look
+        // like an expansion.
         prop_assume!(!first.contains('%') || !words.contains(&"x\\$y"));
         prop_assume!(!first.contains("%d") || words.is_empty());
         let covered = |profile| {

@@ -1,4 +1,5 @@
-//! Proposals: each covers the command it was made from, and nothing that a person would want to be asked about again.
+//! Proposals: each covers the command it was made from, and nothing that a person would want to be
+//! asked about again.
 
 use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{
@@ -641,7 +642,8 @@ proptest! {
           "/home/u/.ssh/x", "-D", "-o", "w x", "@x", "a=b"][..]
     )) {
         let rule = about(&from, FOLDER, ladder).swap_remove(1).offer.map(|offer| offer.into_rule("r".into(), "main".into(), 0));
-        // Programs that only judge or repeat their words may be given any, and after `--` all words are operands.
+        // Programs that only judge or repeat their words may be given any, and after `--` all
+        // words are operands.
         if let (Ok(rule), false) = (rule, from.contains(&extra) || from.contains(&"--") || from[0] == "test") {
             let known = matches!(from[0], "ls" | "cat" | "find" | "sed" | "git" | "go" | "gh" | "mkdir");
             let writes = match from[0] {

@@ -16,7 +16,8 @@ fn drawn(shown: &Shown) -> String {
     shown.spans.iter().map(span).collect()
 }
 
-/// Every argument of a view drawn, and how many characters count as hidden; the words are kept whatever is drawn.
+/// Every argument of a view drawn, and how many characters count as hidden; the words are kept
+/// whatever is drawn.
 fn drawn_list(argv: &[&str]) -> (Vec<String>, u32) {
     let argv = strings(argv);
     let view = command_view(&argv, &[]);

@@ -1,5 +1,5 @@
-//! Rules of our own beside the document: a refusal wins over everything, an allowance counts like an entry, and rules that
-//! cannot be read free nothing.
+//! Rules of our own beside the document: a refusal wins over everything, an allowance counts like an entry,
+//! and rules that cannot be read free nothing.
 
 use crate::support;
 use crate::support::{CWD, World, person};

@@ -1,4 +1,5 @@
-//! What windows, tray and command line say of a policy, held against the evaluator for every combination of layers.
+//! What windows, tray and command line say of a policy, held against the evaluator for every
+//! combination of layers.
 
 use crate::support;
 use crate::support::World;

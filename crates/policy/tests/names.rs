@@ -1,5 +1,5 @@
-//! Names of files in place of patterns: only where a shell would look before anything ran, and then they are what is judged
-//! and what runs.
+//! Names of files in place of patterns: only where a shell would look before anything ran, and then they are
+//! what is judged and what runs.
 
 use crate::support::World;
 use countersign_commands::analysis::{Analysis, analyze_text, analyze_text_as};

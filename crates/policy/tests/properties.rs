@@ -113,7 +113,8 @@ proptest! {
     fn verdict_and_trace_are_the_same_with_and_without_lookup(world in world(), others in vec(other_rule(), 0..20)) {
         let mut world = world;
         world.rules.extend(others);
-        // Entries are not looked up but tried one after the other where the home directory reads as a pattern.
+        // Entries are not looked up but tried one after the other where the home directory
+        // reads as a pattern.
         let mut walked = world.clone();
         walked.facts.home = PathBuf::from("/home/*");
         prop_assert_eq!(walked.judge(None), world.judge(None));

@@ -1,4 +1,5 @@
-//! Rules of our own: what an allowing rule covers and nothing else, what a refusing one catches, when a rule ends.
+//! Rules of our own: what an allowing rule covers and nothing else, what a refusing one catches,
+//! when a rule ends.
 
 use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{self, Argument, Invocation, Moment, RuleProblem, Ruling};

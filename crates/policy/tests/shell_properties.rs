@@ -1,5 +1,5 @@
-//! What holds for every command text: it is taken apart or refused, with spans in it, in linear time, and its words stay
-//! the same wherever they stand.
+//! What holds for every command text: it is taken apart or refused, with spans in it, in linear time, and its
+//! words stay the same wherever they stand.
 
 use countersign_commands::analysis::{OpaqueReason, analyze_text_as};
 use countersign_commands::profile::Profile;

@@ -1,6 +1,6 @@
-//! Command texts whose expected parts came from running published peers (`tests/vectors`). The parser alone is looked at:
-//! shells with a text of their own and wrappers are taken apart elsewhere. Where it refuses what a peer accepts the
-//! reasons are counted; nowhere does it accept what the newest peer refuses.
+//! Command texts whose expected parts came from running published peers (`tests/vectors`). The parser alone
+//! is looked at: shells with a text of their own and wrappers are taken apart elsewhere. Where it refuses
+//! what a peer accepts the reasons are counted; nowhere does it accept what the newest peer refuses.
 
 use crate::support::documented;
 use countersign_commands::analysis::{OpaqueReason, Operator};

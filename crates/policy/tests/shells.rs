@@ -1,5 +1,5 @@
-//! T13: whatever the lexer accepts, real shells split into the same words; and what is quoted for the clipboard they
-//! read back as the same list. The shells run nothing but an argument printer of their own.
+//! T13: whatever the lexer accepts, real shells split into the same words; and what is quoted for the
+//! clipboard they read back as the same list. The shells run nothing but an argument printer of their own.
 
 use crate::support::shells;
 use countersign_commands::analysis::{Analysis, analyze_text};
@@ -19,8 +19,8 @@ fn shells() -> Vec<&'static str> {
     found
 }
 
-/// The words that `shell` makes of `text`, or `None` when it reports an error. The printer is a function of the shell,
-/// and the text becomes its arguments, so that nothing that the text names is started.
+/// The words that `shell` makes of `text`, or `None` when it reports an error. The printer is a function of
+/// the shell, and the text becomes its arguments, so that nothing that the text names is started.
 fn words(shell: &str, text: &str) -> Option<Vec<String>> {
     words_with_path(shell, text, "/nonexistent")
 }

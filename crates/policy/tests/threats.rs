@@ -1,4 +1,5 @@
-//! What has gone wrong in this field, class by class, where it can be seen without a machine. T13 is in `shells.rs`.
+//! What has gone wrong in this field, class by class, where it can be seen without a machine. T13
+//! is in `shells.rs`.
 
 use crate::support;
 use crate::support::{World, linked_program, person, program, rule, strings};
@@ -623,8 +624,8 @@ fn t19_a_bare_name_covers_no_path_and_no_program_that_is_not_there() {
 
 #[test]
 fn t20_a_label_of_the_agents_is_no_input() {
-    // The judged subject has no member for a label, a kind or a preview: the whole input is destructured here, so
-    // that a new member must be looked at by whoever adds it.
+    // The judged subject has no member for a label, a kind or a preview: the whole input is destructured
+    // here, so that a new member must be looked at by whoever adds it.
     let world = allowlisted(&["scan"]);
     let (analysis, entries) = (world.analysis(), world.entries());
     let countersign_policy::evaluate::Subject {

@@ -1,6 +1,6 @@
-//! Cases whose expected results came from running published peers (`tests/vectors/*.jsonl`). Where this crate refuses
-//! what a peer accepts the ids or classes are listed with the reason; nowhere does it accept what the newest peer
-//! refuses.
+//! Cases whose expected results came from running published peers (`tests/vectors/*.jsonl`). Where this crate
+//! refuses what a peer accepts the ids or classes are listed with the reason; nowhere does it accept what the
+//! newest peer refuses.
 
 use crate::support::documented;
 use countersign_commands::environment;
@@ -434,7 +434,8 @@ fn normal(value: &Value, expected: &Value) -> Value {
     without_unknown(normalised(value), expected)
 }
 
-/// The peers drop unknown members of the root, the socket and the defaults; here they stay. Known ones must agree.
+/// The peers drop unknown members of the root, the socket and the defaults; here they stay. Known
+/// ones must agree.
 fn without_unknown(document: Document, expected: &Value) -> Value {
     let mut root = document.0;
     root.retain(|name, _| {
@@ -449,7 +450,8 @@ fn without_unknown(document: Document, expected: &Value) -> Value {
     Value::Object(root)
 }
 
-/// The document with a peer's built-in values, or those of its configuration, written out as defaults: ours are stricter.
+/// The document with a peer's built-in values, or those of its configuration, written out as defaults:
+/// ours are stricter.
 fn with_built_in(value: &Value, overrides: &Value, version: &str) -> Document {
     let mut document = Document(value.as_object().cloned().unwrap_or_default());
     let newest = version == "2026.9.6";

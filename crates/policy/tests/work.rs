@@ -1,4 +1,5 @@
-//! No command costs more work than a decision may cost, whatever it is made of, and one that would is asked about.
+//! No command costs more work than a decision may cost, whatever it is made of, and one that
+//! would is asked about.
 
 use countersign_commands::analysis::{Analysis, OpaqueReason, analyze_text};
 use countersign_policy::allowlist::{Entry, EntryIndex};
@@ -17,7 +18,8 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Texts made of parts that are repeated, and whether a person is asked about them, as far as that says something here.
+/// Texts made of parts that are repeated, and whether a person is asked about them, as far as that
+/// says something here.
 fn commands() -> Vec<(String, String, Option<bool>)> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/slow/commands.jsonl");
     let lines = std::fs::read_to_string(file).unwrap();
@@ -82,7 +84,8 @@ struct Policy {
 }
 
 impl Policy {
-    /// The ready-made rules, with so many rules and entries of every kind besides: none of them is about what is asked.
+    /// The ready-made rules, with so many rules and entries of every kind besides: none of them is
+    /// about what is asked.
     fn with(others: usize) -> Self {
         let mut rules = PRESETS[0].rules(0);
         rules.extend((0..others).map(refusing));

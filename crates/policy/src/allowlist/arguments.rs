@@ -1,8 +1,8 @@
 //! Argument patterns (docs/protocol/commands.md, "Argument patterns"): JavaScript expressions without flags,
 //! run by a linear-time engine, or where that cannot be (look-around, back references) by a bounded one.
 //!
-//! The pattern is read here and written anew for the other engine, so that nothing is understood differently by
-//! accident. What is not understood — properties, odd escapes — never matches.
+//! The pattern is read here and written anew for the other engine, so that nothing is understood differently
+//! by accident. What is not understood — properties, odd escapes — never matches.
 
 use super::backtrack::Program;
 use crate::work;
@@ -23,7 +23,8 @@ pub(crate) fn matches(pattern: &str, args: &[String]) -> bool {
     } else {
         args.iter().fold(String::new(), |joined, argument| joined + argument + "\0")
     };
-    // As if it had to be made ready, whether it is or not: what was asked before must not change what comes of this.
+    // As if it had to be made ready, whether it is or not: what was asked before must not change
+    // what comes of this.
     if !work::pay(READY_UNITS + READY_BYTE_UNITS * pattern.len() + READ_UNITS * subject.len()) {
         return false;
     }
@@ -58,8 +59,8 @@ impl Expression {
     }
 }
 
-/// The text with characters of two UTF-16 units as two stand-ins: JavaScript counts and compares units. Stand-ins are
-/// characters of two units themselves, so none is left over from the text.
+/// The text with characters of two UTF-16 units as two stand-ins: JavaScript counts and compares units.
+/// Stand-ins are characters of two units themselves, so none is left over from the text.
 fn in_units(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| c.len_utf16() == 1) {
         return Cow::Borrowed(text);

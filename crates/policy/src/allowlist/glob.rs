@@ -3,7 +3,8 @@
 
 use crate::work;
 
-/// Whether `pattern` covers all of `text`. Takes time proportional to the product of their lengths, which are bounded.
+/// Whether `pattern` covers all of `text`. Takes time proportional to the product of their lengths,
+/// which are bounded.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     if !work::pay(LOOK_UNITS) {
         return false;

@@ -1,4 +1,5 @@
-//! Many entries at the price of a few: [`matching`](super::matching) and [`exact_grant`](super::exact_grant) by lookup.
+//! Many entries at the price of a few: [`matching`](super::matching) and
+//! [`exact_grant`](super::exact_grant) by lookup.
 
 use super::programs::{Lookup, ProgramIndex};
 use super::{
@@ -66,7 +67,8 @@ impl EntryIndex {
         }
     }
 
-    /// Whether any entry grants an exact command text. Most documents have none, and then no text needs to be written out.
+    /// Whether any entry grants an exact command text. Most documents have none, and then no text needs
+    /// to be written out.
     pub fn grants_texts(&self) -> bool {
         !self.exact.is_empty()
     }

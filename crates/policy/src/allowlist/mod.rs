@@ -42,7 +42,8 @@ pub struct Target<'a> {
     pub program: &'a ProgramFacts,
     /// Arguments after the executable.
     pub args: &'a [String],
-    /// Real working directory, for bound arguments: a link that leads elsewhere later must not carry the grant along.
+    /// Real working directory, for bound arguments: a link that leads elsewhere later must not carry
+    /// the grant along.
     pub cwd: Option<&'a str>,
     /// Home directory for `~`.
     pub home: &'a Path,
@@ -55,8 +56,8 @@ impl Target<'_> {
     }
 }
 
-/// Index of the entry that wins, or `None`: the one for everything, else the first with a fitting argument pattern, else
-/// the first without one.
+/// Index of the entry that wins, or `None`: the one for everything, else the first with a fitting argument
+/// pattern, else the first without one.
 pub fn matching(entries: &[Entry], target: Target<'_>) -> Option<usize> {
     if let Some(anything) = entries.iter().position(covers_anything) {
         return target.is_something().then_some(anything);
@@ -131,13 +132,14 @@ pub fn bound_arguments(cwd: &str, args: &[String]) -> String {
     format!("{BOUND_ARGUMENTS}{}", hex(hash.finalize()))
 }
 
-/// Whether an argument pattern binds folder and arguments by nothing but a digest, which says nothing to a reader.
+/// Whether an argument pattern binds folder and arguments by nothing but a digest, which says
+/// nothing to a reader.
 pub fn is_bound(arg_pattern: &str) -> bool {
     arg_pattern.starts_with(BOUND_ARGUMENTS)
 }
 
-/// The argument pattern that an answer about each part of a command in this folder leaves behind, with the arguments that it
-/// stands for: whoever meets such a pattern knows what it means.
+/// The argument pattern that an answer about each part of a command in this folder leaves behind, with the
+/// arguments that it stands for: whoever meets such a pattern knows what it means.
 pub fn bound_parts(analysis: &Analysis, folder: &str) -> Vec<(String, Vec<String>)> {
     let texts = |words: &[Word]| words.iter().map(|word| word.text.clone()).collect::<Vec<_>>();
     let bound = |words: &[Word]| {
@@ -202,7 +204,8 @@ fn program_matches(entry: &Entry, target: Target<'_>, found: Option<&Found<'_>>)
         return false;
     }
     if pattern == ANYTHING {
-        // With arguments it would name no program at all; the peers ignore it then, and without any it was found before.
+        // With arguments it would name no program at all; the peers ignore it then, and without any it
+        // was found before.
         return false;
     }
     if !is_path(pattern) {

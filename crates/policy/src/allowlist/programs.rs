@@ -1,12 +1,13 @@
-//! Which patterns could cover a program, found by looking its path and names up instead of trying every pattern.
+//! Which patterns could cover a program, found by looking its path and names up instead of
+//! trying every pattern.
 
 use super::{glob, is_path};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-/// Positions of patterns by what they could cover. Gives every position whose pattern covers a program, and some more: the
-/// caller still compares.
+/// Positions of patterns by what they could cover. Gives every position whose pattern covers a program, and
+/// some more: the caller still compares.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProgramIndex {
     /// Literal paths, `~` as it is written.
@@ -19,8 +20,8 @@ pub(crate) struct ProgramIndex {
     wild_names: Prefixes,
 }
 
-/// Positions of patterns with wildcards by what stands before the first one, `/opt/t` for `/opt/t*/bin`: nothing else can
-/// begin what they cover.
+/// Positions of patterns with wildcards by what stands before the first one, `/opt/t` for `/opt/t*/bin`:
+/// nothing else can begin what they cover.
 #[derive(Clone, Debug, Default)]
 struct Prefixes {
     positions: HashMap<String, Vec<usize>>,
@@ -63,7 +64,8 @@ impl ProgramIndex {
             && self.wild_names.positions.is_empty()
     }
 
-    /// Whether `~` can be looked up: a home directory with a wildcard in its name is part of a pattern when expanded.
+    /// Whether `~` can be looked up: a home directory with a wildcard in its name is part of a
+    /// pattern when expanded.
     pub(crate) fn can_look_up(home: &Path) -> bool {
         home.to_str().is_none_or(|home| !glob::has_wildcard(home))
     }

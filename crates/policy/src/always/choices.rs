@@ -1,5 +1,6 @@
-//! The ladder for a whole command: at each rung the rules of our own that it lacks. A rung is offered only when the same
-//! evaluation would let the command run with these rules, so that no answer promises what it does not keep.
+//! The ladder for a whole command: at each rung the rules of our own that it lacks. A rung is offered only
+//! when the same evaluation would let the command run with these rules, so that no answer promises what
+//! it does not keep.
 
 use crate::evaluate::{Evaluation, Evidence, LocalRules, Subject, Verdict, evaluate};
 use crate::rules::{Offer, RuleIndex, Rung, Step, Withheld, folders_of, ladder, with_invocations};
@@ -58,8 +59,8 @@ fn ladders(subject: &Subject<'_>, evaluation: &Evaluation) -> Result<Vec<Vec<Ste
     Ok(ladders)
 }
 
-/// The rules of one rung: for each part the widest offer that is not wider. At least one part must reach the rung itself,
-/// else it would be the rung below.
+/// The rules of one rung: for each part the widest offer that is not wider. At least one part must reach the
+/// rung itself, else it would be the rung below.
 fn at(ladders: &[Vec<Step>], rung: Rung) -> Result<Vec<Offer>, Withheld> {
     let mut rules = Vec::new();
     let mut missing = None;

@@ -128,7 +128,8 @@ fn entry(segment: &Segment, facts: &Facts, strictness: InlineEval) -> Option<Ent
             return None;
         }
         let pattern = path_of(&script, facts)?;
-        // The peer takes the first word that leads to the same place for the script, and be it the shell's name.
+        // The peer takes the first word that leads to the same place for the script, and be it
+        // the shell's name.
         let place = place_of(&script, facts);
         let leads = |word: &String| place_of(&format!("./{word}"), facts) == place;
         let arguments = match words.iter().position(leads) {

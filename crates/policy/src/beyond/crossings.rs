@@ -1,4 +1,5 @@
-//! What a command is known to want of the network, for whoever answers ahead of it. The gate decides by what really comes.
+//! What a command is known to want of the network, for whoever answers ahead of it. The gate decides by
+//! what really comes.
 
 use super::walk::{Invoked, walk};
 use crate::facts::Facts;
@@ -102,8 +103,8 @@ enum Wants {
     Engine,
 }
 
-/// Everything that the command of `analysis` is known to want, each once; `argv` is its argument list, empty for a text. What
-/// programs want that nobody described, and what scripts and tasks start, is not known here.
+/// Everything that the command of `analysis` is known to want, each once; `argv` is its argument list, empty
+/// for a text. What programs want that nobody described, and what scripts and tasks start, is not known here.
 pub fn destinations(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for invoked in walk(analysis, argv, facts).commands {
@@ -137,7 +138,8 @@ fn of(invoked: &Invoked) -> Vec<Wanted> {
     }
 }
 
-/// Where git goes: the address among its words, else the remote that they name. `None` where that is a folder.
+/// Where git goes: the address among its words, else the remote that they name. `None` where
+/// that is a folder.
 fn remote(verb: &str, verbs: &[&str]) -> Option<Wanted> {
     let rest = verbs.get(1..).unwrap_or_default();
     if let Some(host) = rest.iter().find_map(|word| host_of(word)) {
@@ -158,7 +160,8 @@ fn remote(verb: &str, verbs: &[&str]) -> Option<Wanted> {
     }
 }
 
-/// The machines of all addresses among words, loopback included: this machine's services are a destination like any.
+/// The machines of all addresses among words, loopback included: this machine's services are a
+/// destination like any.
 pub(super) fn hosts(words: &[&str]) -> Vec<String> {
     words.iter().filter_map(|word| host_of(word)).collect()
 }

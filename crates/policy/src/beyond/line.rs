@@ -97,7 +97,8 @@ impl<'a> Seen<'a> {
         rest.iter().copied().filter(|word| !word.starts_with('-')).collect()
     }
 
-    /// Whether the subcommand is one of `words`. What stands in front of it may be the value of an option that nobody described.
+    /// Whether the subcommand is one of `words`. What stands in front of it may be the value of an option
+    /// that nobody described.
     pub(super) fn says(&self, words: &str) -> bool {
         let verbs = self.verbs();
         let has_option = self.arguments.first().is_some_and(|word| word.starts_with('-'));

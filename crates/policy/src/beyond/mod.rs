@@ -1,8 +1,10 @@
-//! What is asked about although its folder is open and it would run in a box: what reaches further than the folder even from
-//! inside, what loses work that cannot be put back, and what the walls would only refuse. The list is data ([`lines`]).
+//! What is asked about although its folder is open and it would run in a box: what reaches further than the
+//! folder even from inside, what loses work that cannot be put back, and what the walls would only refuse.
+//! The list is data ([`lines`]).
 //!
-//! It is made to ask too often rather than too seldom, and it is no wall: the box holds whatever is missing here. Texts that the
-//! strict analysis refuses are read roughly. Pure: nothing is looked at, no link is followed.
+//! It is made to ask too often rather than too seldom, and it is no wall: the box holds whatever is missing
+//! here. Texts that the strict analysis refuses are read roughly. Pure: nothing is looked at, no
+//! link is followed.
 //!
 //! ```
 //! use countersign_commands::analysis::analyze_text;
@@ -88,8 +90,9 @@ impl Cause {
     }
 }
 
-/// What of the command of `analysis` and `facts` is on the list, for whoever opened the folder of `workspace`; `argv` is its argument
-/// list, empty for a text. `None` is no promise that there is nothing: only walls hold.
+/// What of the command of `analysis` and `facts` is on the list, for whoever opened the folder of
+/// `workspace`; `argv` is its argument list, empty for a text. `None` is no promise that there is nothing:
+/// only walls hold.
 pub fn beyond(analysis: &Analysis, argv: &[String], facts: &Facts, workspace: &Workspace) -> Option<Beyond> {
     let walked = walk::walk(analysis, argv, facts);
     let home = facts.home.to_str().unwrap_or_default();

@@ -1,5 +1,6 @@
-//! What a word names, as far as words can tell: something below the open folder, something that a box has of its own, or
-//! something beyond both. Nothing is looked at: a link that leads elsewhere is the walls' business.
+//! What a word names, as far as words can tell: something below the open folder, something that a box has of
+//! its own, or something beyond both. Nothing is looked at: a link that leads elsewhere is the
+//! walls' business.
 
 /// Where a command's words are read.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +47,8 @@ impl Ground<'_> {
         }
     }
 
-    /// The folder that a command stands in, taken as a whole: in a folder that was made for it that is harmless.
+    /// The folder that a command stands in, taken as a whole: in a folder that was made for it
+    /// that is harmless.
     fn whole(self, folder: &str) -> Place {
         match self.of_path(folder) {
             Place::Inside => Place::Whole,

@@ -1,6 +1,7 @@
-//! Every command that a request may start, wherever it stands: behind wrappers, in texts for shells, in substitutions, loops and
-//! pipes, behind `xargs` and the actions of `find`. Roughly read, so that texts which the strict analysis refuses are seen too.
-//! Nothing is denied of what is not found, and nothing is allowed because of it.
+//! Every command that a request may start, wherever it stands: behind wrappers, in texts for shells, in
+//! substitutions, loops and pipes, behind `xargs` and the actions of `find`. Roughly read, so that texts
+//! which the strict analysis refuses are seen too. Nothing is denied of what is not found, and nothing is
+//! allowed because of it.
 
 use super::place::Ground;
 use crate::facts::Facts;
@@ -253,7 +254,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A word with the values of its variables in place, one for each that they may have; those that nobody knows stay.
+    /// A word with the values of its variables in place, one for each that they may have; those that
+    /// nobody knows stay.
     fn expanded(&self, word: &str) -> Vec<String> {
         let mut words = vec![word.to_owned()];
         if !word.contains('$') {
@@ -301,7 +303,8 @@ fn mentioned<'a>(name: &Name, arguments: &'a [&'a str]) -> Vec<&'a [&'a str]> {
     places.into_iter().filter_map(|at| arguments.get(at..)).filter(|rest| rest.len() > 1).collect()
 }
 
-/// Which word starts a shell or an interpreter that is told nothing of what to run, or the output of a command.
+/// Which word starts a shell or an interpreter that is told nothing of what to run, or the
+/// output of a command.
 fn reader(words: &[String]) -> Option<usize> {
     let program = program_of(words);
     let is_wrapped = || carrier(&Name::of(program)).is_some_and(Carrier::is_carrier);

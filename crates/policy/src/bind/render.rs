@@ -1,5 +1,6 @@
-//! The text for the shell: every word quoted anew, every program by its path, what stands between them only if it is
-//! an operator, a group or a redirection that every shell reads alike. The result is read again and must say the same.
+//! The text for the shell: every word quoted anew, every program by its path, what stands between them only
+//! if it is an operator, a group or a redirection that every shell reads alike. The result is read again and
+//! must say the same.
 
 use super::{Step, Unbound};
 use countersign_commands::analysis::{Analysis, Segment, Word};

@@ -1,12 +1,12 @@
-//! Rules about calls of tools that are no commands: changes of files, what is fetched from the web, and tools that only look
-//! (`countersign_protocol::rules::CallRule`).
+//! Rules about calls of tools that are no commands: changes of files, what is fetched from the web, and tools
+//! that only look (`countersign_protocol::rules::CallRule`).
 //!
-//! Connections out of a box ([`Crossing`]) are calls as well: only rules about such allow one, and a rule about a name counts for as
-//! long as the name leads to where it led.
+//! Connections out of a box ([`Crossing`]) are calls as well: only rules about such allow one, and a rule
+//! about a name counts for as long as the name leads to where it led.
 //!
-//! Pure. An allowing rule matches only what is certainly meant by it, a refusing one whatever could be meant by it. No rule
-//! allows the change of a file that something runs or obeys by itself, of one that looks like the place of a secret, or a
-//! removal: about those a person is asked each time.
+//! Pure. An allowing rule matches only what is certainly meant by it, a refusing one whatever could be meant
+//! by it. No rule allows the change of a file that something runs or obeys by itself, of one that looks like
+//! the place of a secret, or a removal: about those a person is asked each time.
 
 mod offers;
 #[cfg(test)]
@@ -23,8 +23,9 @@ use std::path::Path;
 
 pub use offers::{CallChoice, choices};
 
-/// Whether any text in parameters looks like the place of a secret, or like a folder in which there are some: one around the home
-/// directory, or one that nobody knows before it is looked up. No rule about the tool's name is meant for such a call.
+/// Whether any text in parameters looks like the place of a secret, or like a folder in which there are some:
+/// one around the home directory, or one that nobody knows before it is looked up. No rule about the tool's
+/// name is meant for such a call.
 pub fn names_a_secret(params: &Value, home: Option<&str>, folder: Option<&str>) -> bool {
     match params {
         Value::String(text) => {
@@ -111,8 +112,8 @@ pub enum CallNature {
 pub struct TouchedFile {
     /// Where it is, and where it would be afterwards, without links.
     pub paths: Vec<String>,
-    /// The outermost folder below which neither its place nor its content is anything that is run or obeyed by itself; `None`
-    /// where there is none, or where the change removes it or cannot be shown whole.
+    /// The outermost folder below which neither its place nor its content is anything that is run or obeyed
+    /// by itself; `None` where there is none, or where the change removes it or cannot be shown whole.
     pub plain_below: Option<String>,
 }
 
@@ -241,8 +242,8 @@ fn is_host(wanted: &str, found: &str) -> bool {
     }
 }
 
-/// Whether a host that a rule names is where a connection leads. This machine's loopback has one name and two addresses, and which
-/// of them is taken depends on the program.
+/// Whether a host that a rule names is where a connection leads. This machine's loopback has one name and two
+/// addresses, and which of them is taken depends on the program.
 fn is_there(wanted: &str, crossing: &Crossing) -> bool {
     let is_loopback = |host: &str| LOOPBACK.contains(&host);
     is_host(wanted, &crossing.host)

@@ -38,7 +38,8 @@ pub fn choices(call: &CallFacts) -> Result<Vec<CallChoice>, AlwaysUnavailable> {
     }
 }
 
-/// This destination, or all registries that it is one of; for the folder at hand, whose boxes may write what they fetch.
+/// This destination, or all registries that it is one of; for the folder at hand, whose boxes may write
+/// what they fetch.
 fn about_crossing(crossing: &Crossing) -> Result<Vec<CallChoice>, AlwaysUnavailable> {
     let within = || Some(crossing.folder.clone());
     let longest = match crossing.place {

@@ -1,13 +1,13 @@
-//! The text of `sh -c TEXT` as its parts, so that those which nobody allowed can be marked. Every character of the text
-//! is in a part, in a box, or in an operator between parts.
+//! The text of `sh -c TEXT` as its parts, so that those which nobody allowed can be marked. Every character
+//! of the text is in a part, in a box, or in an operator between parts.
 
 use super::{lines, segment_view};
 use countersign_commands::analysis::{Analysis, Form, Operator, Segment, Transport};
 use countersign_protocol::shown::{ArgRole, ArgView, SegmentView};
 use std::ops::Range;
 
-/// The parts of the text in `argv`, which `analysis` looked through. `None` when it did not, or when parts of it do not
-/// follow one another.
+/// The parts of the text in `argv`, which `analysis` looked through. `None` when it did not, or when parts of
+/// it do not follow one another.
 pub(super) fn parts(argv: &[String], analysis: &Analysis, missed: &[usize]) -> Option<Vec<SegmentView>> {
     let [_, _, text] = argv else { return None };
     let looked_through = analysis.form == Form::Text
@@ -38,7 +38,8 @@ pub(super) fn text(argv: &[String]) -> Option<&str> {
     (SHELLS.contains(&name) && TEXT_FOLLOWS.contains(&flags.as_str())).then_some(text)
 }
 
-/// The bytes of each part. What stands between two and is more than the operator belongs to the first of them.
+/// The bytes of each part. What stands between two and is more than the operator belongs to
+/// the first of them.
 fn places(text: &str, segments: &[Segment]) -> Option<Vec<Range<usize>>> {
     let mut places: Vec<Range<usize>> = Vec::with_capacity(segments.len());
     for segment in segments {
@@ -61,7 +62,8 @@ fn places(text: &str, segments: &[Segment]) -> Option<Vec<Range<usize>>> {
     Some(places)
 }
 
-/// Whether boxes show all of a part: its words and blanks between them, and nothing that a shell would expand.
+/// Whether boxes show all of a part: its words and blanks between them, and nothing that a
+/// shell would expand.
 fn words_say_it_all(text: &str, segment: &Segment, place: &Range<usize>) -> bool {
     let mut at = place.start;
     let mut only_blanks = |until: usize, next: usize| {

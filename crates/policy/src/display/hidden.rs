@@ -37,7 +37,8 @@ impl Hiding {
     }
 }
 
-/// Whether a character shows nothing of itself, changes how others are shown, or has no shape that everybody has.
+/// Whether a character shows nothing of itself, changes how others are shown, or has no shape
+/// that everybody has.
 fn is_invisible(c: char) -> bool {
     match c.general_category() {
         GeneralCategory::Control
@@ -52,8 +53,8 @@ fn is_invisible(c: char) -> bool {
     }
 }
 
-/// For each character, whether it imitates another one: a foreign letter in a word with Latin letters, a full-width form
-/// anywhere, a long dash where an option would begin.
+/// For each character, whether it imitates another one: a foreign letter in a word with Latin letters, a
+/// full-width form anywhere, a long dash where an option would begin.
 pub(super) fn lookalikes(text: &str) -> Vec<bool> {
     let chars: Vec<char> = text.chars().collect();
     let mut flags = Vec::with_capacity(chars.len());

@@ -6,8 +6,8 @@ use countersign_commands::command::RESERVED;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// One line for history, logs and terminals: printable, no control, hidden or bidirectional character; `\` doubled and
-/// everything hidden as `\u{HEX}`, so that [`unescape`] gives the original.
+/// One line for history, logs and terminals: printable, no control, hidden or bidirectional character; `\`
+/// doubled and everything hidden as `\u{HEX}`, so that [`unescape`] gives the original.
 pub fn escape(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     escape_into(&mut line, text, &[], Quotes::Kept);
@@ -29,7 +29,8 @@ pub fn unescape(text: &str) -> Option<String> {
     Some(original)
 }
 
-/// An argument list as one line: words that need it quoted, hidden characters escaped; [`parse_argv_line`] gives it back.
+/// An argument list as one line: words that need it quoted, hidden characters escaped;
+/// [`parse_argv_line`] gives it back.
 pub fn argv_line(argv: &[String]) -> String {
     line_of(argv.iter().map(|argument| (argument.as_str(), [].as_slice())))
 }

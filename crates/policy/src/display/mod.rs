@@ -1,5 +1,5 @@
-//! What a person sees. Lossless: what is shown can be parsed back to exactly what runs. For the eye only: nothing
-//! shown here ever feeds matching or execution.
+//! What a person sees. Lossless: what is shown can be parsed back to exactly what runs. For the eye only:
+//! nothing shown here ever feeds matching or execution.
 
 mod chain;
 mod hidden;
@@ -28,8 +28,8 @@ pub enum Secrets {
     Show,
 }
 
-/// Any text (agent, path, environment value) as spans: hidden, control and bidirectional characters as codes, look-alike
-/// letters marked, blanks plain.
+/// Any text (agent, path, environment value) as spans: hidden, control and bidirectional characters as codes,
+/// look-alike letters marked, blanks plain.
 pub fn shown(text: &str, secrets: Secrets) -> Shown {
     let secrets = match secrets {
         Secrets::Mask => secrets::in_text(text),
@@ -54,8 +54,8 @@ pub fn argv_view(argv: &[String], missed: &[usize]) -> CommandView {
     view(CommandForm::Argv, vec![segment], shell_quoted(argv))
 }
 
-/// An argument list that runs here: as boxes, or, when it hands a text to a shell, that text: in its parts where it could be
-/// taken apart.
+/// An argument list that runs here: as boxes, or, when it hands a text to a shell, that text: in its parts
+/// where it could be taken apart.
 pub fn command_view(argv: &[String], missed: &[usize]) -> CommandView {
     // Taken apart again as it is written: in what was judged, names of files may stand in place of patterns.
     let parts = chain::parts(argv, &analyze_argv(argv), missed);

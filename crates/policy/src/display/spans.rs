@@ -19,7 +19,8 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    /// How an argument is read. One that looks like a path has no lines: whoever puts one into it hides the rest.
+    /// How an argument is read. One that looks like a path has no lines: whoever puts one into
+    /// it hides the rest.
     pub(super) fn of_argument(argument: &str) -> Self {
         if argument.contains('/') && !argument.contains(' ') { Self::Name } else { Self::Word }
     }

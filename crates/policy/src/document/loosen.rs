@@ -1,5 +1,5 @@
-//! Does a change let more run than before? Compared is what is in force, not what is written: for every agent that
-//! either document names and for all that neither names.
+//! Does a change let more run than before? Compared is what is in force, not what is written: for every agent
+//! that either document names and for all that neither names.
 
 use super::resolve::resolve_over;
 use super::{AGENTS, GENERATED, LEGACY_MAIN};

@@ -130,8 +130,8 @@ pub fn empty() -> Document {
     Document(root)
 }
 
-/// The ids of a list's entries: the stored one where it is the first of its kind, else the position. An edit finds
-/// its entry by these, and carries the hash of the document that it saw.
+/// The ids of a list's entries: the stored one where it is the first of its kind, else the position. An edit
+/// finds its entry by these, and carries the hash of the document that it saw.
 pub(crate) fn entry_ids(list: &[Value]) -> Vec<String> {
     let mut seen = HashSet::new();
     list.iter()
@@ -153,7 +153,8 @@ fn blank_is_absent(value: Option<&Value>) -> Option<&str> {
     value.and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
 
-/// An entry's argument pattern. Only an empty one is absent: blanks are a pattern, and one that seldom matches.
+/// An entry's argument pattern. Only an empty one is absent: blanks are a pattern, and one
+/// that seldom matches.
 fn arg_pattern(entry: &Value) -> Option<&str> {
     entry.get("argPattern").and_then(Value::as_str).filter(|pattern| !pattern.is_empty())
 }

@@ -1,5 +1,5 @@
-//! From stored bytes to a document and back. Strict: a value of the wrong kind makes the whole document unusable, so
-//! that nothing runs under a half-understood policy (docs/protocol/document.md, "Reading").
+//! From stored bytes to a document and back. Strict: a value of the wrong kind makes the whole document
+//! unusable, so that nothing runs under a half-understood policy (docs/protocol/document.md, "Reading").
 
 use super::{ALLOWLIST, Parsed, Problem};
 use countersign_protocol::digits::hex;
@@ -8,8 +8,8 @@ use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// Reads stored bytes; `None` means nothing is stored. Bad UTF-8, JSON, version or a value of the wrong kind is a problem,
-/// never an empty document.
+/// Reads stored bytes; `None` means nothing is stored. Bad UTF-8, JSON, version or a value of the wrong kind
+/// is a problem, never an empty document.
 pub fn parse(bytes: Option<&[u8]>) -> Parsed {
     let Some(bytes) = bytes else { return Parsed::Missing };
     match read(bytes) {

@@ -19,10 +19,11 @@ pub fn resolve(document: &Document, agent: Option<&str>, requested: Requested) -
     (policy.hardened(requested), rules)
 }
 
-/// Policy of an agent in a sandbox of this machine. `requested` comes from whoever routes the run and knows its
-/// configuration; where it says nothing, [`SANDBOX`] holds. The document is about the machine itself, so its security and
-/// its ask do not count, but for two things: a `deny` that it spells out (or something in that place that cannot be read),
-/// and what it says of runs that nobody can be asked about, which never loosens.
+/// Policy of an agent in a sandbox of this machine. `requested` comes from whoever routes the run and knows
+/// its configuration; where it says nothing, [`SANDBOX`] holds. The document is about the machine itself, so
+/// its security and its ask do not count, but for two things: a `deny` that it spells out (or something in
+/// that place that cannot be read), and what it says of runs that nobody can be asked about,
+/// which never loosens.
 pub fn resolve_in_sandbox(document: &Document, agent: Option<&str>, requested: Requested) -> Effective {
     let agent = agent.map(str::trim).filter(|agent| !agent.is_empty()).unwrap_or(MAIN_AGENT);
     let layers = Layers::of(document, agent);
@@ -114,9 +115,9 @@ impl<'a> Layers<'a> {
         self.0.iter().any(|(_, scope)| scope.contains_key(name))
     }
 
-    /// The first layer that has the member decides. When what it says is no word of the field, only the defaults are
-    /// asked further (docs/protocol/document.md, "Whose value holds"): a broken agent must not fall into a
-    /// permissive `*`.
+    /// The first layer that has the member decides. When what it says is no word of the field, only the
+    /// defaults are asked further (docs/protocol/document.md, "Whose value holds"): a broken agent must not
+    /// fall into a permissive `*`.
     fn word<T: std::str::FromStr>(&self, name: &str) -> Option<Layered<T>> {
         let mut broken = false;
         for (layer, scope) in &self.0 {

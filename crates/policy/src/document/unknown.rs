@@ -1,12 +1,12 @@
-//! Members that no peer knows. The peers' programs cannot send them back, so a whole document that comes from one would
-//! lose them (docs/protocol/document.md, "Members").
+//! Members that no peer knows. The peers' programs cannot send them back, so a whole document that comes from
+//! one would lose them (docs/protocol/document.md, "Members").
 
 use super::{AGENTS, ALLOWLIST, DEFAULTS, SOCKET};
 use countersign_protocol::document::Document;
 use serde_json::{Map, Value};
 
-/// `incoming` with the members of `current` that no peer knows, where it has none of that name: at the root, in the socket
-/// and the defaults, in agents that are in both, and in entries with the same id.
+/// `incoming` with the members of `current` that no peer knows, where it has none of that name: at the root,
+/// in the socket and the defaults, in agents that are in both, and in entries with the same id.
 pub fn with_unknown_of(incoming: &Document, current: &Document) -> Document {
     let mut merged = incoming.clone();
     keep(&mut merged.0, &current.0, ROOT);

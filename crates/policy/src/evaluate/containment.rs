@@ -57,7 +57,8 @@ pub struct Held {
     pub what: String,
 }
 
-/// The box in which `subject` runs unasked; `None` where there is none for it, an error where it is for a person all the same.
+/// The box in which `subject` runs unasked; `None` where there is none for it, an error where it is for a
+/// person all the same.
 ///
 /// Called only where no rule refuses it, none may refuse it, and none covers it.
 pub(super) fn of(subject: &Subject<'_>) -> Result<Option<Contained>, Held> {

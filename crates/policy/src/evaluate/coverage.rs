@@ -31,7 +31,8 @@ pub(super) struct Coverage {
 }
 
 impl Coverage {
-    /// What they come to; nothing, as for a command that could not be taken apart, when that takes too much work.
+    /// What they come to; nothing, as for a command that could not be taken apart, when that
+    /// takes too much work.
     pub(super) fn of(subject: &Subject<'_>) -> Self {
         let (coverage, effort) = work::limited(|| Self::worked_out(subject));
         match effort {
@@ -61,8 +62,8 @@ impl Coverage {
         let ruled = Ruled::of(subject.local, analysis, subject.facts);
         let mut covers = covers(analysis, subject.facts, subject.entries, subject.trust, skills);
         for (cover, rule) in covers.iter_mut().zip(&ruled.allowed) {
-            // What entries may not cover, rules may not either, but for programs that they know to read what `find` finds
-            // and what a project calls its tasks.
+            // What entries may not cover, rules may not either, but for programs that they know to read what
+            // `find` finds and what a project calls its tasks.
             let may = matches!(
                 cover,
                 Err(Miss::NoEntry(_) | Miss::PromptOnly(PromptReason::Carrier | PromptReason::PackageScript))
@@ -154,7 +155,8 @@ impl Coverage {
         }
         if let Some(miss) = self.missed_segments.first().and_then(|at| self.covers.get(*at)?.as_ref().err()) {
             return match miss_cause(miss) {
-                // The text that a shell is given could not be taken apart, so that no entry for a part of it is found.
+                // The text that a shell is given could not be taken apart, so that no entry for a
+                // part of it is found.
                 MissCause::NoEntry => match analysis.unread_text().and_then(|unread| unread.opaque) {
                     Some(opaque) => AskReason::Opaque(opaque.reason),
                     None => AskReason::Miss,
@@ -170,8 +172,8 @@ impl Coverage {
     }
 }
 
-/// A grant for the exact text counts only when the text means these very arguments to a shell: it was given for a text,
-/// and different argument lists can have the same one.
+/// A grant for the exact text counts only when the text means these very arguments to a shell: it was given
+/// for a text, and different argument lists can have the same one.
 fn exact_grant(subject: &Subject<'_>) -> Option<usize> {
     if !subject.entries.grants_texts() {
         return None;

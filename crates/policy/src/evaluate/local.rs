@@ -9,8 +9,8 @@ use countersign_commands::analysis::{Analysis, Segment};
 use countersign_commands::command::{Mode, ShellUse};
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
 
-/// Rules of our own. They stand beside the entries of the document: an allowing one counts like an entry, a refusing one
-/// wins over everything.
+/// Rules of our own. They stand beside the entries of the document: an allowing one counts like an entry, a
+/// refusing one wins over everything.
 #[derive(Clone, Copy, Debug)]
 pub enum LocalRules<'a> {
     /// There are none.
@@ -136,8 +136,8 @@ fn says_enough(rules: &RuleIndex, index: usize, segment: &Segment) -> bool {
     }
 }
 
-/// Whether a program may stand in a word's text, where no rule finds it. Scripts are files, not words: what they run is not
-/// looked for.
+/// Whether a program may stand in a word's text, where no rule finds it. Scripts are files, not words: what
+/// they run is not looked for.
 fn hides_what_it_runs(segment: &Segment) -> bool {
     let inline = matches!(segment.candidate.shell, Some(ShellUse::Inline { .. } | ShellUse::Other));
     !matches!(segment.candidate.mode, Mode::Executable) || inline

@@ -1,5 +1,6 @@
-//! The precedence function: one numbered list, run twice. The first pass has no answer and may say [`Verdict::Ask`];
-//! the second has one. Its [`Evaluation::trace`] is its own output, not a second implementation.
+//! The precedence function: one numbered list, run twice. The first pass has no answer and may say
+//! [`Verdict::Ask`]; the second has one. Its [`Evaluation::trace`] is its own output, not a
+//! second implementation.
 
 mod containment;
 mod coverage;
@@ -114,8 +115,8 @@ impl Evaluation {
         self.covers.contains(&Ok(Cover::Rule(index)))
     }
 
-    /// How it came about, in order; `subject` is what was judged. Written out only here: most decisions are never
-    /// explained.
+    /// How it came about, in order; `subject` is what was judged. Written out only here: most decisions are
+    /// never explained.
     pub fn trace(&self, subject: &Subject<'_>) -> Vec<TraceStep> {
         trace::steps(subject, self)
     }
@@ -218,8 +219,8 @@ pub enum DenyReason {
 }
 
 impl DenyReason {
-    /// For programs: `security=deny`, `user-denied`, `ask=always`, `allowlist-miss`, `allowlist-unbound`, `rule`,
-    /// `rule-doubt`.
+    /// For programs: `security=deny`, `user-denied`, `ask=always`, `allowlist-miss`, `allowlist-unbound`,
+    /// `rule`, `rule-doubt`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SecurityDeny => "security=deny",

@@ -1,6 +1,6 @@
-//! What covers each segment, as the newest peer decides it: entry, safe bin, safe builtin, skill, in this order
-//! (docs/protocol/commands.md, "What covers a command"). Whether the covered command can also be pinned is
-//! decided elsewhere.
+//! What covers each segment, as the newest peer decides it: entry, safe bin, safe builtin, skill, in this
+//! order (docs/protocol/commands.md, "What covers a command"). Whether the covered command can also be pinned
+//! is decided elsewhere.
 
 use crate::allowlist::{BOUND_ARGUMENTS, Entry, EntryIndex, Target};
 use crate::facts::{Facts, ProgramFacts};
@@ -186,8 +186,8 @@ impl Judge<'_> {
         Err(Miss::NoEntry(safe_bin.err().flatten()))
     }
 
-    /// The entry that covers a segment: for its program, for the program that a shell's text only hands on, or for the
-    /// script that a shell runs.
+    /// The entry that covers a segment: for its program, for the program that a shell's text only hands on,
+    /// or for the script that a shell runs.
     fn entry(&self, segment: &Segment, effective: &[String]) -> Option<usize> {
         self.program_entry(segment, effective)
             .or_else(|| self.carried_entry(segment))
@@ -304,8 +304,8 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a shell's text does nothing but run the words behind it, so that an entry for the shell says nothing about what
-/// runs.
+/// Whether a shell's text does nothing but run the words behind it, so that an entry for the shell says
+/// nothing about what runs.
 fn hands_on(segment: &Segment, effective: &[String]) -> bool {
     segment.candidate.shell.is_some()
         && lists::payload(effective, None).is_some_and(|payload| lists::hands_on(&payload.text))

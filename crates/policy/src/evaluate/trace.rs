@@ -145,7 +145,8 @@ fn near_entries(subject: &Subject<'_>, segment: &Segment) -> Vec<TraceStep> {
     near.take(NEAR_ENTRIES).collect()
 }
 
-/// Whether it is the command or the entries that stand in the way, and not a refusal or a policy that asks about all.
+/// Whether it is the command or the entries that stand in the way, and not a refusal or a policy
+/// that asks about all.
 fn a_change_would_help(verdict: &Verdict) -> bool {
     matches!(
         verdict,

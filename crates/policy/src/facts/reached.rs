@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 /// Everything that was followed for one request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Reached {
-    /// Whether anybody looked. Where nobody did, paths are judged by how they are written; where somebody did, a path that
-    /// is missing here counts as unknown.
+    /// Whether anybody looked. Where nobody did, paths are judged by how they are written; where somebody
+    /// did, a path that is missing here counts as unknown.
     pub looked: Looked,
-    /// By the real folder that a path is relative to, [`ROOT`] for absolute ones, then by the path as it is written.
+    /// By the real folder that a path is relative to, [`ROOT`] for absolute ones, then by the path
+    /// as it is written.
     pub paths: BTreeMap<String, BTreeMap<String, Leads>>,
     /// What lies below folders that are read as a whole.
     pub trees: BTreeMap<Tree, Below>,
@@ -31,8 +32,8 @@ pub enum Looked {
 pub enum Leads {
     /// To something, every link followed.
     To {
-        /// Its real path. One that goes through a process of `/proc` is not followed beyond it: there another process than
-        /// the one that looked would be.
+        /// Its real path. One that goes through a process of `/proc` is not followed beyond it: there another
+        /// process than the one that looked would be.
         real: String,
         /// What is there.
         kind: Kind,

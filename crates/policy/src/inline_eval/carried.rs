@@ -1,5 +1,5 @@
-//! Which words a wrapper starts. Only for finding what is inside: an option that is not known is passed over here, where
-//! a decision about the wrapper itself would refuse it.
+//! Which words a wrapper starts. Only for finding what is inside: an option that is not known is passed over
+//! here, where a decision about the wrapper itself would refuse it.
 
 use countersign_commands::command::carriers::{self, Starts, Through};
 use countersign_commands::programs::Name;

@@ -59,7 +59,8 @@ impl fmt::Display for Carrier {
     }
 }
 
-/// The program that `argv` (executable first) carries, also behind wrappers that only start what they are given.
+/// The program that `argv` (executable first) carries, also behind wrappers that only start
+/// what they are given.
 pub fn detect(argv: &[String]) -> Option<Hit> {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     let (executable, args) = carried::innermost(&words).split_first()?;
@@ -71,8 +72,8 @@ pub fn detect(argv: &[String]) -> Option<Hit> {
     Some(Hit { executable: name.as_str().to_owned(), carrier })
 }
 
-/// Whether a pattern or a path names such an interpreter, wildcards at its end included: what would be remembered for it
-/// is any program at all.
+/// Whether a pattern or a path names such an interpreter, wildcards at its end included: what would be
+/// remembered for it is any program at all.
 pub fn interpreter_like(pattern: &str) -> bool {
     let pattern = pattern.trim();
     let is_one = |name: &Name| LANGUAGES.iter().any(|language| name.is_one_of(language.names));

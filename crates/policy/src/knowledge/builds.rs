@@ -1,6 +1,7 @@
-//! Programs that build, test and check a project, from their manuals. They run the project's own code: a rule about them
-//! comes from a person's answer, never from a preset. Left out on purpose: flags that name a program (`-exec`, `-toolexec`,
-//! `-vettool`, `--config`, `-p` of pytest) and subcommands that install, publish or run something else.
+//! Programs that build, test and check a project, from their manuals. They run the project's own code: a rule
+//! about them comes from a person's answer, never from a preset. Left out on purpose: flags that name a
+//! program (`-exec`, `-toolexec`, `-vettool`, `--config`, `-p` of pytest) and subcommands that install,
+//! publish or run something else.
 
 use super::{Command, Nature, Operands, Program};
 use countersign_protocol::rules::FlagStyle;

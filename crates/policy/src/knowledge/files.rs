@@ -1,7 +1,8 @@
-//! Programs that look at files and at the machine (GNU coreutils, grep, sed, gawk, findutils, diffutils, procps, util-linux,
-//! file, jq, ripgrep, fd, tree). Left out on purpose: `find` actions, `sed -e`, `-f` and the script commands `w`, `e`,
-//! `r`; `sort -o`, `-T`, `--compress-program`; `uniq` and `xxd` with an output file; `rg --pre` and `-z`; `fd -x`; `tree -o`;
-//! `date -s`; `file -C`; `diff -l`; `ps e`; `tail -f`; `sha256sum -c`, which opens what a file lists; every `--files0-from`.
+//! Programs that look at files and at the machine (GNU coreutils, grep, sed, gawk, findutils, diffutils,
+//! procps, util-linux, file, jq, ripgrep, fd, tree). Left out on purpose: `find` actions, `sed -e`, `-f` and
+//! the script commands `w`, `e`, `r`; `sort -o`, `-T`, `--compress-program`; `uniq` and `xxd` with an output
+//! file; `rg --pre` and `-z`; `fd -x`; `tree -o`; `date -s`; `file -C`; `diff -l`; `ps e`; `tail -f`;
+//! `sha256sum -c`, which opens what a file lists; every `--files0-from`.
 
 use super::{Command, Nature, Operands, Program, Script};
 use countersign_protocol::rules::FlagStyle;
@@ -310,8 +311,8 @@ pub(crate) const PROGRAMS: &[Program] = &[
         &["free", "vmstat", "lscpu", "lsblk"],
         &[only(Nature::Reads, "-h -m -g -k -b -w -t", Operands::None)],
     ),
-    // Without a dash `e` shows the environment of every process. Names are no values here: with one that nobody has, the
-    // whole line is read once more, without the dashes.
+    // Without a dash `e` shows the environment of every process. Names are no values here: with one that
+    // nobody has, the whole line is read once more, without the dashes.
     plain(
         &["ps"],
         &[only(

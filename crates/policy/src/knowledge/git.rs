@@ -1,9 +1,11 @@
-//! `git`, from its manuals. Left out on purpose: `-c`, `--config-env`, `--exec-path` and `--git-dir` before the subcommand,
-//! `--paginate`, `--output`, `--ext-diff`, `--textconv`, `--show-signature`, `grep -O`, `archive`, `bundle`, `difftool`, `filter-branch`, every
-//! subcommand that discards, publishes, or rewrites (`push`, `reset`, `clean`, `checkout`, `restore`, `rebase`, `branch -D`,
-//! `stash drop`, `tag -d`, `reflog expire`, `gc`, `config` with a value, `remote add`).
+//! `git`, from its manuals. Left out on purpose: `-c`, `--config-env`, `--exec-path` and `--git-dir` before
+//! the subcommand, `--paginate`, `--output`, `--ext-diff`, `--textconv`, `--show-signature`, `grep -O`,
+//! `archive`, `bundle`, `difftool`, `filter-branch`, every subcommand that discards, publishes, or rewrites
+//! (`push`, `reset`, `clean`, `checkout`, `restore`, `rebase`, `branch -D`, `stash drop`, `tag -d`,
+//! `reflog expire`, `gc`, `config` with a value, `remote add`).
 //!
-//! What a repository's own configuration makes git run is not the arguments' doing: [`crate::surroundings`] looks at that.
+//! What a repository's own configuration makes git run is not the arguments' doing:
+//! [`crate::surroundings`] looks at that.
 
 use super::{Command, Nature, Operands, Program};
 use countersign_protocol::rules::FlagStyle;

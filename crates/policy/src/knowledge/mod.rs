@@ -1,8 +1,9 @@
-//! What well-known programs do with which arguments, from their manuals: subcommands that only read, their harmless
-//! flags, and what must never be generalised. A flag that is not listed may write, execute or send.
+//! What well-known programs do with which arguments, from their manuals: subcommands that only read, their
+//! harmless flags, and what must never be generalised. A flag that is not listed may write, execute or send.
 //!
-//! Flags are written as in `-n,--max-count=#`: nothing after the names for no value, `=` any value, `=#` a number, `=/` a
-//! path, `=2` two values, `=a|b` one of these, `[=]` a glued value or none. `-#` is a dash and digits, `--` ends flags.
+//! Flags are written as in `-n,--max-count=#`: nothing after the names for no value, `=` any value, `=#` a
+//! number, `=/` a path, `=2` two values, `=a|b` one of these, `[=]` a glued value or none. `-#` is a dash and
+//! digits, `--` ends flags.
 
 mod builds;
 mod files;
@@ -80,8 +81,8 @@ pub(crate) enum Operands {
     Search,
     /// Names that decide what happens: never generalised.
     Names,
-    /// A name that decides what happens, and words for what it stands for: in their places, data and paths below the working
-    /// directory are generalised to others.
+    /// A name that decides what happens, and words for what it stands for: in their places, data and paths
+    /// below the working directory are generalised to others.
     Task,
     /// Ids and numbers: generalised to others.
     Ids,
@@ -124,7 +125,8 @@ pub(crate) fn programs() -> impl Iterator<Item = &'static Program> {
     [files::PROGRAMS, git::PROGRAMS, servers::PROGRAMS, builds::PROGRAMS].into_iter().flatten()
 }
 
-/// Whether a program starts what its arguments name or reads a program from them. [`program`] may know better.
+/// Whether a program starts what its arguments name or reads a program from them. [`program`]
+/// may know better.
 pub(crate) fn runs_its_arguments(name: &str) -> bool {
     countersign_commands::command::carries_code([name])
 }
@@ -160,8 +162,8 @@ impl Program {
 }
 
 impl Command {
-    /// How many operands come before those that are files and nothing else; `None` where none certainly is. `words` are
-    /// those after the program.
+    /// How many operands come before those that are files and nothing else; `None` where none certainly is.
+    /// `words` are those after the program.
     pub(crate) fn before_files(&self, words: &[&str]) -> Option<usize> {
         match self.operands {
             Operands::Anything | Operands::Paths => Some(0),

@@ -1,5 +1,5 @@
-//! What must never be generalised: programs that delete, overwrite, publish, send, change rights or global state, and the
-//! words with which programs that nobody described here are told to do so.
+//! What must never be generalised: programs that delete, overwrite, publish, send, change rights or global
+//! state, and the words with which programs that nobody described here are told to do so.
 
 /// Whether a program is only ever covered exactly.
 pub(crate) fn is_uncovered(program: &str) -> bool {
@@ -7,8 +7,9 @@ pub(crate) fn is_uncovered(program: &str) -> bool {
     UNCOVERED.binary_search(&base).is_ok() || BEGINNINGS.iter().any(|beginning| base.starts_with(beginning))
 }
 
-/// Whether a word reads like an order to destroy, publish or run something. Parts count: `--force-with-lease`, `db:drop`. So
-/// does a word whose letters only look like others: what it orders cannot be read.
+/// Whether a word reads like an order to destroy, publish or run something. Parts count:
+/// `--force-with-lease`, `db:drop`. So does a word whose letters only look like others: what it
+/// orders cannot be read.
 pub(crate) fn is_order(word: &str) -> bool {
     if word.chars().any(looks_like_another) {
         return true;
@@ -25,8 +26,8 @@ pub(crate) fn is_order(word: &str) -> bool {
         .any(|part| ORDERS.binary_search(&part.to_ascii_lowercase().as_str()).is_ok())
 }
 
-/// Whether a character can be taken for another one or for nothing: every letter that is neither ASCII nor of a script whose
-/// letters nobody takes for Latin ones, and what shows nothing at all.
+/// Whether a character can be taken for another one or for nothing: every letter that is neither ASCII nor of
+/// a script whose letters nobody takes for Latin ones, and what shows nothing at all.
 fn looks_like_another(c: char) -> bool {
     let is_apart = APART.iter().any(|(first, last)| (*first..=*last).contains(&c));
     !c.is_ascii()
@@ -46,7 +47,8 @@ const APART: &[(char, char)] = &[
     ('\u{ac00}', '\u{d7a3}'),
 ];
 
-/// Signs that show something, and nothing that is a letter: punctuation, arrows to dingbats, CJK punctuation, pictographs.
+/// Signs that show something, and nothing that is a letter: punctuation, arrows to dingbats, CJK
+/// punctuation, pictographs.
 const SHOWN: &[(char, char)] = &[
     ('\u{a1}', '\u{ac}'),
     ('\u{ae}', '\u{bf}'),

@@ -1,5 +1,5 @@
-//! Words that a program reads in a way of its own, so that the tables of flags would take them for something else. Found by
-//! running the programs (`tests/forms`), not in their manuals.
+//! Words that a program reads in a way of its own, so that the tables of flags would take them for something
+//! else. Found by running the programs (`tests/forms`), not in their manuals.
 
 /// Whether a program, called by this name or path, could read one of `words` otherwise than its table says.
 pub(crate) fn is_read_otherwise(name: &str, words: &[&str]) -> bool {
@@ -7,7 +7,8 @@ pub(crate) fn is_read_otherwise(name: &str, words: &[&str]) -> bool {
     let clusters =
         || words.iter().filter(|word| word.len() > 1 && word.starts_with('-') && !word.starts_with("--"));
     match base {
-        // Each letter of a cluster that takes a value takes the next word that is left, and nothing is glued to it.
+        // Each letter of a cluster that takes a value takes the next word that is left, and
+        // nothing is glued to it.
         "tree" => clusters().any(|word| {
             let letters = &word[1..];
             letters
@@ -33,8 +34,8 @@ pub(crate) fn is_read_otherwise(name: &str, words: &[&str]) -> bool {
     }
 }
 
-/// Whether a program, called by this name or path, could take orders from a file among `words` that its table takes for
-/// something to work on.
+/// Whether a program, called by this name or path, could take orders from a file among `words` that its table
+/// takes for something to work on.
 pub(crate) fn takes_orders_from_files(name: &str, words: &[&str]) -> bool {
     match name.rsplit('/').next().unwrap_or(name) {
         // What is not a source goes to the linker, which takes orders from files.

@@ -1,6 +1,6 @@
-//! Programs that ask a server, from their manuals: `bd`, `gh`, `tmux` and `workmux`. What asks and changes nothing there. Left out on purpose: everything that writes or
-//! sends, `--web`, `auth token`, `auth status --show-token`, and `api` with fields, a method, headers or input, with which
-//! it would send.
+//! Programs that ask a server, from their manuals: `bd`, `gh`, `tmux` and `workmux`. What asks and changes
+//! nothing there. Left out on purpose: everything that writes or sends, `--web`, `auth token`,
+//! `auth status --show-token`, and `api` with fields, a method, headers or input, with which it would send.
 
 use super::{Command, Nature, Operands, Program};
 use countersign_protocol::rules::FlagStyle;
@@ -10,7 +10,8 @@ const fn asks(words: &'static str, flags: &'static str, operands: Operands) -> C
 }
 
 pub(crate) const PROGRAMS: &[Program] = &[
-    // Issues of a project in a data base beside it. Left out: `--db`, `--actor`, and everything that writes an issue.
+    // Issues of a project in a data base beside it. Left out: `--db`, `--actor`, and everything that
+    // writes an issue.
     Program {
         names: &["bd"],
         style: FlagStyle::Clustered,
@@ -40,7 +41,8 @@ pub(crate) const PROGRAMS: &[Program] = &[
             asks("wait", "--any --status= --timeout=#", Operands::Text),
         ],
     },
-    // Its formats (`-F`) start programs with `#(…)`; what panes show may be secret, so it is no part of a preset.
+    // Its formats (`-F`) start programs with `#(…)`; what panes show may be secret, so it is no
+    // part of a preset.
     Program {
         names: &["tmux"],
         style: FlagStyle::Clustered,

@@ -1,5 +1,5 @@
-//! What a policy comes to, for people: combined from all values once, here, so that no sentence is made from one switch
-//! alone. What this says is held against [`crate::evaluate()`] for every combination of layers.
+//! What a policy comes to, for people: combined from all values once, here, so that no sentence is made from
+//! one switch alone. What this says is held against [`crate::evaluate()`] for every combination of layers.
 //!
 //! ```
 //! use countersign_policy::{document, effective::Requested, meaning::meaning};
@@ -84,7 +84,8 @@ pub fn meaning(policy: &Effective, refusals: Refusals) -> Meaning {
     Meaning { usually, unanswered, refusals }
 }
 
-/// What `meaning` says about a command that no rule refuses. For tests, which compare it with what becomes of commands.
+/// What `meaning` says about a command that no rule refuses. For tests, which compare it with what
+/// becomes of commands.
 #[must_use]
 pub fn fate(meaning: Meaning, covered: Covered, clarity: Clarity) -> Fate {
     let in_doubt = match meaning.refusals {
@@ -124,8 +125,8 @@ pub fn refusals(
     if refuses { Refusals::Some } else { Refusals::None }
 }
 
-/// Whether `after` lets nearly everything run unasked that `before` does not: for whom, and what. `refusals` says what rules
-/// change for an agent.
+/// Whether `after` lets nearly everything run unasked that `before` does not: for whom, and what. `refusals`
+/// says what rules change for an agent.
 #[must_use]
 pub fn widening(
     before: &Document,

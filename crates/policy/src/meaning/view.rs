@@ -12,8 +12,8 @@ use countersign_protocol::shown::Shown;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// What the pages show: scopes (`defaults`, `*`, agents by name) and what is in force for `*` and each agent, whose own
-/// rules refuse as `refusals` says.
+/// What the pages show: scopes (`defaults`, `*`, agents by name) and what is in force for `*` and each agent,
+/// whose own rules refuse as `refusals` says.
 pub fn views(
     document: &Document,
     refusals: &dyn Fn(&str) -> Refusals,

@@ -1,7 +1,9 @@
-//! What a command reaches beyond this user's rights and this machine, told by the names of all programs that it starts: for
-//! the facts on a card. Nothing is allowed because of them; which programs are known there also says where a refusal may be hidden.
+//! What a command reaches beyond this user's rights and this machine, told by the names of all programs that
+//! it starts: for the facts on a card. Nothing is allowed because of them; which programs are known there
+//! also says where a refusal may be hidden.
 //!
-//! Texts that were not taken apart are read roughly: a name in the place of a program counts, and nothing is denied of them.
+//! Texts that were not taken apart are read roughly: a name in the place of a program counts, and nothing
+//! is denied of them.
 
 mod tables;
 
@@ -107,8 +109,8 @@ impl Look {
         }
     }
 
-    /// What the files of the programs say: some have another user's rights by themselves, and one that this user could write
-    /// may do anything.
+    /// What the files of the programs say: some have another user's rights by themselves, and one that this
+    /// user could write may do anything.
     fn probed(&mut self, words: &[&str], execution: Option<&str>, facts: &Facts) {
         for name in words.first().copied().into_iter().chain(execution) {
             let Some(program) = facts.programs.get(name).filter(|found| found.real_path.is_some()) else {

@@ -1,5 +1,5 @@
-//! Programs whose names say that they give other rights, talk to other machines, or start something else. Where a name says
-//! so only with some subcommands, those are listed.
+//! Programs whose names say that they give other rights, talk to other machines, or start something else.
+//! Where a name says so only with some subcommands, those are listed.
 
 use crate::knowledge::is_described;
 use countersign_commands::command::carriers::{Carriage, Network, Rights, carriage, carrier};
@@ -26,7 +26,8 @@ pub(crate) fn elevates(name: &Name, arguments: &[&str]) -> Option<String> {
         Rights::OthersWithout(flag) if !arguments.contains(&flag) => return Some(name.as_str().to_owned()),
         Rights::OthersWithout(_) | Rights::Own => {}
     }
-    // A service with all rights does what these ask for: whoever mounts a folder into a container owns it there.
+    // A service with all rights does what these ask for: whoever mounts a folder into a
+    // container owns it there.
     let subcommand = CONTAINERS.contains(&name.as_str()).then(|| subcommand(name, arguments)).flatten()?;
     let verb = match subcommand {
         [group, verb, ..] if CONTAINER_GROUPS.contains(group) => verb,
@@ -318,7 +319,8 @@ const GLOBAL_VALUES: &[(&str, &[&str])] = &[
     ("yarn", &["--cwd"]),
 ];
 
-/// Sorted. Programs that start what a project, a file or another service says, beyond interpreters and carriers.
+/// Sorted. Programs that start what a project, a file or another service says, beyond
+/// interpreters and carriers.
 const RUNS_OTHERS: &[&str] = &[
     "act",
     "ansible",

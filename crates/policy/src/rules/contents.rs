@@ -1,5 +1,5 @@
-//! Files whose content decides what a command does, and that its user could change: an answer that is kept is about what
-//! they contained (SECURITY.md, T14).
+//! Files whose content decides what a command does, and that its user could change: an answer that is kept is
+//! about what they contained (SECURITY.md, T14).
 
 use super::{Invocation, Withheld};
 use crate::facts::FileIdentity;

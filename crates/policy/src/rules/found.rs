@@ -1,6 +1,6 @@
-//! `find` with programs that only read what it finds: as harmless as both are alone. Each program must be covered by a rule
-//! of its own and known to only read ([`crate::knowledge`]), with every folder that is searched in the place of what is
-//! found there.
+//! `find` with programs that only read what it finds: as harmless as both are alone. Each program must be
+//! covered by a rule of its own and known to only read ([`crate::knowledge`]), with every folder that is
+//! searched in the place of what is found there.
 
 use super::places::ReadingPlace;
 use super::{Argument, Invocation, reads, shape, trees};
@@ -13,7 +13,8 @@ use countersign_commands::command::{Mode, PromptReason};
 use countersign_protocol::rules::SecretPlaces;
 use std::path::Path;
 
-/// The words of a `find` without the programs that it starts, if all of these only read and `covered` says so too.
+/// The words of a `find` without the programs that it starts, if all of these only read and
+/// `covered` says so too.
 pub(super) fn without_readers(
     segment: &Segment,
     folder: Option<&str>,
@@ -54,7 +55,8 @@ pub(super) fn without_readers(
 /// Work of holding one program with one folder against what is known and against the rules.
 const PAIR_UNITS: usize = 20_000;
 
-/// Whether names stand only where a program takes files to read. `words` are the arguments with a name in them.
+/// Whether names stand only where a program takes files to read. `words` are the arguments
+/// with a name in them.
 fn stands_for_files(
     program: &'static Program,
     command: &Command,
@@ -104,7 +106,8 @@ fn only_reads(
     if !matches!(command.nature, Nature::Prints | Nature::Reads | Nature::ReadsTrees) {
         return false;
     }
-    // A name is only ever a file that is read: as a script, a pattern or the value of a flag it would be what is done.
+    // A name is only ever a file that is read: as a script, a pattern or the value of a flag it would
+    // be what is done.
     if !stands_for_files(program, command, &words, arguments, place) {
         return false;
     }

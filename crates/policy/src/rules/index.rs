@@ -15,7 +15,8 @@ pub struct RuleIndex {
     refusing: ProgramIndex,
     /// Allowing rules for more than one list of arguments.
     allowing: ProgramIndex,
-    /// Allowing rules for exact arguments, by a hash of them and their folder; a collision costs a comparison.
+    /// Allowing rules for exact arguments, by a hash of them and their folder; a collision
+    /// costs a comparison.
     exact: HashMap<u64, Vec<usize>>,
 }
 

@@ -1,5 +1,5 @@
-//! What a stored answer still lets run: a person answered a proposal of ours, and what is known about programs by now may
-//! be better than what was known then. Rules that somebody wrote say what they say.
+//! What a stored answer still lets run: a person answered a proposal of ours, and what is known about
+//! programs by now may be better than what was known then. Rules that somebody wrote say what they say.
 
 use super::ladder::{self, Longest, Wider};
 use super::{Invocation, place, shape};
@@ -69,8 +69,8 @@ fn take_what_was_seen(full: &mut ArgumentShape, stored: &ArgumentShape) {
     }
 }
 
-/// Whether a shape about a program that nobody described says nothing but words that were seen and numbers, and these words
-/// are such.
+/// Whether a shape about a program that nobody described says nothing but words that were seen and numbers,
+/// and these words are such.
 fn says_only_what_was_seen(shape: &ArgumentShape, invocation: Invocation<'_>) -> bool {
     let FlagSet::Listed(flags) = &shape.flags else { return false };
     let is_seen = |flag: &FlagRule| match &flag.value {

@@ -1,6 +1,6 @@
-//! What could be remembered about a command, narrowest first, or why a rung is missing. A proposal never generalises what
-//! decides over good and bad: operands of programs that delete, overwrite, publish or send, flags that are not known to be
-//! harmless, paths outside the working directory.
+//! What could be remembered about a command, narrowest first, or why a rung is missing. A proposal never
+//! generalises what decides over good and bad: operands of programs that delete, overwrite, publish or send,
+//! flags that are not known to be harmless, paths outside the working directory.
 
 use super::{Argument, Invocation, contents, matches, place, shape};
 use crate::knowledge::{self, Command, Nature, Operands, Program};
@@ -115,7 +115,8 @@ pub fn ladder(invocation: Invocation<'_>) -> Vec<Step> {
 
 type Scoped = (ArgumentRule, Option<String>);
 
-/// Stored patterns have no escapes: a path with a wildcard in it, or blanks around it, would say something else.
+/// Stored patterns have no escapes: a path with a wildcard in it, or blanks around it, would
+/// say something else.
 fn storable_path<'a>(invocation: Invocation<'a>) -> Result<&'a str, Withheld> {
     let path = invocation.program.real_path.as_deref().and_then(Path::to_str).ok_or(Withheld::Unresolved)?;
     if is_another_by_name(path, invocation.typed) {
@@ -134,8 +135,8 @@ fn exact(invocation: Invocation<'_>) -> Result<ArgumentRule, Withheld> {
     Ok(ArgumentRule::Exact { args, folder })
 }
 
-/// How long exactly these words may be allowed: what could destroy, publish, send or fetch something else another time is
-/// allowed for what is there now.
+/// How long exactly these words may be allowed: what could destroy, publish, send or fetch something else
+/// another time is allowed for what is there now.
 pub(super) fn longest(invocation: Invocation<'_>) -> Longest {
     let lasts = match Wider::of(invocation, true) {
         Err(Withheld::Dangerous) => false,
@@ -461,7 +462,8 @@ fn everything_harmless(
     Ok((ArgumentRule::Shape(shape), folder))
 }
 
-/// Files that a script is for: what it changes stays in the folder, and away from what other programs are told there.
+/// Files that a script is for: what it changes stays in the folder, and away from what other
+/// programs are told there.
 fn script_files(shape: &ArgumentShape, folder: &Option<String>) -> Vec<OperandKind> {
     match folder {
         Some(folder) => vec![OperandKind::VisiblePath { below: vec![folder.clone()] }],
@@ -477,8 +479,8 @@ fn scope(command: &Command, invocation: Invocation<'_>) -> Result<Option<String>
     }
 }
 
-/// Path values of flags stay below the folder; one that already lies outside stays as it is. So does what stands before
-/// the subcommand of something that changes its folder: `-C` says which one.
+/// Path values of flags stay below the folder; one that already lies outside stays as it is. So does what
+/// stands before the subcommand of something that changes its folder: `-C` says which one.
 fn stay_in_place(shape: &mut ArgumentShape, invocation: Invocation<'_>, folder: &Option<String>) {
     let place = place(invocation);
     if folder.is_some() {
@@ -511,9 +513,9 @@ fn values(flag: &FlagRule, invocation: Invocation<'_>) -> Vec<String> {
     arguments.iter().enumerate().filter_map(value).collect()
 }
 
-/// Whether the answer to one prompt holds for a flag of the table that was not given, too: where nothing is changed, for
-/// whatever does not say where; where something is built, for what leaves the project's files alone and does not say which
-/// task is meant.
+/// Whether the answer to one prompt holds for a flag of the table that was not given, too: where nothing is
+/// changed, for whatever does not say where; where something is built, for what leaves the project's files
+/// alone and does not say which task is meant.
 fn changes_nothing(command: &Command, flag: &FlagRule) -> bool {
     let named = |names: &[&str]| flag.names.iter().any(|name| names.contains(&name.as_str()));
     let is_switch = matches!(flag.value, FlagValue::None | FlagValue::Number | FlagValue::OneOf(_));
@@ -619,8 +621,9 @@ fn prefixed(operands: &[&str]) -> OperandRule {
     OperandRule { min: 1, max: 1, ..of_kinds(operands, kind) }
 }
 
-/// Arguments of a program about which nothing is known: the same words and all the same flags, and other numbers for
-/// numbers. Where what runs is known to the last byte, other files below the folder for such files, too.
+/// Arguments of a program about which nothing is known: the same words and all the same flags, and other
+/// numbers for numbers. Where what runs is known to the last byte, other files below the folder for
+/// such files, too.
 fn cautious(arguments: &[Argument<'_>]) -> Option<ArgumentShape> {
     let verbs = arguments.iter().take_while(|argument| is_plain(argument.text)).take(VERBS).count();
     let (verbs, rest) = arguments.split_at(verbs);

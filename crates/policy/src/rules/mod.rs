@@ -1,8 +1,8 @@
-//! Rules that the peers' document cannot hold (`countersign_protocol::rules`): structured arguments, folders, limits, and
-//! refusals, which win over everything.
+//! Rules that the peers' document cannot hold (`countersign_protocol::rules`): structured arguments, folders,
+//! limits, and refusals, which win over everything.
 //!
-//! Pure: time, session and use counts are passed in. An allowing rule matches only what is certainly meant by it, a
-//! refusing one whatever could be meant by it.
+//! Pure: time, session and use counts are passed in. An allowing rule matches only what is certainly meant by
+//! it, a refusing one whatever could be meant by it.
 
 mod contents;
 mod describe;
@@ -156,8 +156,8 @@ pub fn matches(rule: &CommandRule, invocation: Invocation<'_>) -> bool {
     }
 }
 
-/// Whether a rule is about what a described program does with the project's own tasks, or about a script that is what it
-/// was, so that it says what is started and not only with which program.
+/// Whether a rule is about what a described program does with the project's own tasks, or about a script that
+/// is what it was, so that it says what is started and not only with which program.
 pub(crate) fn names_its_tasks(rule: &CommandRule) -> bool {
     if rule.contents.script.is_some() {
         return true;
@@ -169,8 +169,8 @@ pub(crate) fn names_its_tasks(rule: &CommandRule) -> bool {
     })
 }
 
-/// Whether words, each with whether a shell could make something else of it, call a program by a bare name under which it
-/// only reads.
+/// Whether words, each with whether a shell could make something else of it, call a program by a bare name
+/// under which it only reads.
 pub(crate) fn reads_by_its_name<'a>(mut words: impl Iterator<Item = (&'a str, bool)>) -> bool {
     let Some((typed, _)) = words.next().filter(|(typed, expands)| !expands && !typed.contains('/')) else {
         return false;
@@ -190,8 +190,8 @@ pub(crate) fn reads_by_its_name<'a>(mut words: impl Iterator<Item = (&'a str, bo
     })
 }
 
-/// Whether these arguments of git call a subcommand that is described as one that changes something: a person who allowed
-/// it allowed what the repository does with it.
+/// Whether these arguments of git call a subcommand that is described as one that changes something: a person
+/// who allowed it allowed what the repository does with it.
 pub(crate) fn git_adds(arguments: &[&str]) -> bool {
     let command = knowledge::program("git")
         .and_then(|git| git.command(countersign_commands::git::subcommand(arguments)));

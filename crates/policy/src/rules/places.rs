@@ -1,6 +1,6 @@
-//! Places as words: which path a word names, whether it lies below a folder, whether it looks like the home of a secret. Where
-//! somebody looked at what a path leads to, that must lie below the folder as well as the path itself. What is read at the end
-//! of a path is judged by [`super::reads`].
+//! Places as words: which path a word names, whether it lies below a folder, whether it looks like the home
+//! of a secret. Where somebody looked at what a path leads to, that must lie below the folder as well as the
+//! path itself. What is read at the end of a path is judged by [`super::reads`].
 
 use crate::facts::{Leads, Looked, Reached};
 use crate::work;
@@ -116,8 +116,8 @@ impl ReadingPlace<'_> {
         is_below(home, &path)
     }
 
-    /// The absolute path without `.` and `..`, or `None` when the folder is unknown or a `..` comes after a name: what is
-    /// before it could be a link.
+    /// The absolute path without `.` and `..`, or `None` when the folder is unknown or a `..` comes after a
+    /// name: what is before it could be a link.
     fn resolve(self, word: &str) -> Option<String> {
         if !work::pay(RESOLVE_UNITS + 4 * word.len()) {
             return None;
@@ -163,8 +163,8 @@ pub fn is_secret_at(path: &str, home: Option<&str>, folder: Option<&str>) -> boo
     is_secret_path(path) || is_hidden_at_home(path, home, folder) || is_inside_process(path)
 }
 
-/// Whether a file below a folder that is read as a whole looks like a secret, by its path from that folder on. Of the folders
-/// on the way only those count that hold nothing else.
+/// Whether a file below a folder that is read as a whole looks like a secret, by its path from that folder
+/// on. Of the folders on the way only those count that hold nothing else.
 pub fn is_secret_below(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let source = is_source(&lower);

@@ -1,5 +1,6 @@
-//! Ready-made rules for commands that only read: they never write, run something else, use the network, or open what looks
-//! like the place of a secret. Made from the tables of programs, so that there is one place that knows what is harmless.
+//! Ready-made rules for commands that only read: they never write, run something else, use the network, or
+//! open what looks like the place of a secret. Made from the tables of programs, so that there is one place
+//! that knows what is harmless.
 
 use crate::knowledge::{self, Nature};
 use countersign_protocol::document::WILDCARD_AGENT;
@@ -133,8 +134,8 @@ fn version(flags: &str) -> ArgumentShape {
     }
 }
 
-/// Tools, and the flags with which each prints its version and ends. Not `java`, which leaves a file in the folder for temporary ones,
-/// and not `pip`, which opens a socket to see whether there is IPv6.
+/// Tools, and the flags with which each prints its version and ends. Not `java`, which leaves a file in the
+/// folder for temporary ones, and not `pip`, which opens a socket to see whether there is IPv6.
 const VERSIONED: &[(&str, &str)] = &[
     ("bun", "--version -v"),
     ("cargo", "--version -V"),

@@ -1,6 +1,6 @@
-//! What a command reaches that its words do not show: the files that paths really lead to, what lies below folders that are
-//! read as a whole, the environment of other processes, the network. Every rule about a kind of arguments is asked here, also
-//! one that was stored when less was known.
+//! What a command reaches that its words do not show: the files that paths really lead to, what lies below
+//! folders that are read as a whole, the environment of other processes, the network. Every rule about a kind
+//! of arguments is asked here, also one that was stored when less was known.
 
 use super::places::{self, is_below, is_secret_at};
 use super::{Argument, Invocation, shape, trees, whole};
@@ -168,8 +168,8 @@ fn pattern_at(invocation: Invocation<'_>) -> Option<usize> {
     invocation.arguments.iter().position(|argument| std::ptr::eq(argument.text, pattern))
 }
 
-/// The parts of a word that a program could take for a path: all of it, what is joined to something else in it, and what is
-/// glued to a letter behind a dash.
+/// The parts of a word that a program could take for a path: all of it, what is joined to something else in
+/// it, and what is glued to a letter behind a dash.
 fn paths(word: &str) -> impl Iterator<Item = &str> {
     let glued = match shape::is_flag(word) && !word.starts_with("--") {
         true => word.char_indices().skip(2).take(GLUED).map(|(at, _)| &word[at..]).collect(),
@@ -181,8 +181,8 @@ fn paths(word: &str) -> impl Iterator<Item = &str> {
     all.filter(|path| !path.is_empty() && path.len() <= PATH_BYTES)
 }
 
-/// Whether words make a program open a connection or look a name up: names of files that gawk takes for addresses, and
-/// addresses that lsof selects by.
+/// Whether words make a program open a connection or look a name up: names of files that gawk takes for
+/// addresses, and addresses that lsof selects by.
 fn opens_connections(invocation: Invocation<'_>) -> bool {
     let has_address = |word: &str| {
         SOCKETS.iter().any(|family| {
@@ -196,8 +196,8 @@ fn opens_connections(invocation: Invocation<'_>) -> bool {
         || (name == "lsof" && looks_names_up(invocation.arguments))
 }
 
-/// lsof asks for the name of every address that it shows, unless it is told not to, and for the address of every name that it
-/// selects by.
+/// lsof asks for the name of every address that it shows, unless it is told not to, and for the address of
+/// every name that it selects by.
 fn looks_names_up(arguments: &[Argument<'_>]) -> bool {
     let mut numeric = false;
     let mut selects = false;
@@ -254,8 +254,8 @@ fn is_numeric_address(value: &str) -> bool {
     ports.chars().all(is_port) && (host.is_empty() || host.strip_prefix('@').is_some_and(is_host))
 }
 
-/// Whether a `ps` could show the environment of processes: where its words make no sense as they are, it reads every letter
-/// without its dash, and `e` means the environment then.
+/// Whether a `ps` could show the environment of processes: where its words make no sense as they are, it
+/// reads every letter without its dash, and `e` means the environment then.
 fn shows_environments(invocation: Invocation<'_>) -> bool {
     if invocation.typed.rsplit('/').next() != Some("ps") {
         return false;
@@ -286,7 +286,8 @@ const LISTS: &[&str] = &[
     "which",
 ];
 
-/// Most paths that are followed for one command: as many as fit into a few milliseconds. Others count as unknown.
+/// Most paths that are followed for one command: as many as fit into a few milliseconds. Others
+/// count as unknown.
 const PATHS: usize = 4_096;
 
 /// Most folders that are looked at for one command. Others count as unknown.

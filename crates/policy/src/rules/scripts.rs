@@ -1,5 +1,5 @@
-//! Small programs in arguments that are known to only print: `sed` scripts, `jq` filters, `awk` programs. Whatever is not
-//! understood counts as harmful.
+//! Small programs in arguments that are known to only print: `sed` scripts, `jq` filters, `awk` programs.
+//! Whatever is not understood counts as harmful.
 
 use crate::work;
 
@@ -59,7 +59,8 @@ fn sed_command(text: &str, lines: Lines, groups: usize) -> Option<&str> {
     }
 }
 
-/// What comes after lines of text, which begin behind blanks or a backslash; each but the last ends with a backslash.
+/// What comes after lines of text, which begin behind blanks or a backslash; each but the last ends
+/// with a backslash.
 fn lines_of_text(text: &str) -> Option<&str> {
     let text = text.trim_start_matches([' ', '\t']);
     let mut rest = text.strip_prefix('\\').map_or(text, |text| text.strip_prefix('\n').unwrap_or(text));
@@ -107,7 +108,8 @@ fn sed_address(text: &str) -> Option<&str> {
 
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Brackets {
-    /// Mean a set, which must be closed: versions differ on whether the delimiter ends an expression inside one.
+    /// Mean a set, which must be closed: versions differ on whether the delimiter ends an
+    /// expression inside one.
     Closed,
     /// Mean themselves.
     Literal,
@@ -195,8 +197,9 @@ pub(super) fn awk_prints(program: &str) -> bool {
         && !words(program).any(|word| AWK_ACTS.contains(&word))
 }
 
-/// Whether every `>` compares. After `print` it writes; where a string or an expression came before, it counts as writing,
-/// because what looks like the end of a statement could be part of these. A line end ends none after a comma.
+/// Whether every `>` compares. After `print` it writes; where a string or an expression came before, it
+/// counts as writing, because what looks like the end of a statement could be part of these. A line end ends
+/// none after a comma.
 fn awk_only_compares(program: &str) -> bool {
     let parts: Vec<&str> = program.split('>').collect();
     let Some((_, before)) = parts.split_last() else { return true };

@@ -1,5 +1,5 @@
-//! Do arguments have a shape? One pass over the words, no backtracking. For an allowing rule every word must fit; for a
-//! refusing one it is enough that the words could mean what is refused.
+//! Do arguments have a shape? One pass over the words, no backtracking. For an allowing rule every word must
+//! fit; for a refusing one it is enough that the words could mean what is refused.
 
 use super::places::ReadingPlace;
 use super::{Argument, scripts};
@@ -281,8 +281,9 @@ fn is_of_kind(kind: &OperandKind, word: &str, place: ReadingPlace<'_>) -> bool {
     }
 }
 
-/// Whether no program takes a word for anything but a path: behind an `@` stands a file with more words, and a name before a
-/// colon says how to open what follows, unless another colon follows, as in `tests/a.py::test_b`.
+/// Whether no program takes a word for anything but a path: behind an `@` stands a file with more words, and
+/// a name before a colon says how to open what follows, unless another colon follows, as in
+/// `tests/a.py::test_b`.
 pub(super) fn is_only_a_path(word: &str) -> bool {
     let scheme = || {
         let (name, rest) = word.split_once(':')?;
@@ -309,8 +310,8 @@ pub(super) fn is_data(word: &str) -> bool {
         && !word.starts_with('.')
 }
 
-/// Whether the words could mean what a refusing shape names: the subcommand after any flags, one of the listed flags (when
-/// there are any) and one operand of the kinds (when there are any).
+/// Whether the words could mean what a refusing shape names: the subcommand after any flags, one of the
+/// listed flags (when there are any) and one operand of the kinds (when there are any).
 pub(super) fn touches(shape: &ArgumentShape, arguments: &[Argument<'_>], place: ReadingPlace<'_>) -> bool {
     let Some(rest) = after_subcommand(shape, arguments) else { return false };
     let flagged = match &shape.flags {
@@ -389,7 +390,8 @@ pub(crate) fn is_sound(shape: &ArgumentShape) -> bool {
 /// Ends the flags.
 const END_OF_FLAGS: &str = "--";
 
-/// About the longest cluster that anybody types; a longer one has its end at the first letter that is no flag.
+/// About the longest cluster that anybody types; a longer one has its end at the first letter
+/// that is no flag.
 const CLUSTER_BYTES: usize = 8;
 
 /// Name under which a dash and digits are listed.

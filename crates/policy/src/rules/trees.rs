@@ -1,6 +1,6 @@
-//! Folders that a program reads as a whole, and what it leaves out of them by construction, from the manuals of GNU grep,
-//! ripgrep, GNU diff, git and findutils. What is not certain to be left out counts as read; programs that only list names
-//! read nothing.
+//! Folders that a program reads as a whole, and what it leaves out of them by construction, from the manuals
+//! of GNU grep, ripgrep, GNU diff, git and findutils. What is not certain to be left out counts as read;
+//! programs that only list names read nothing.
 
 use super::{Argument, Invocation, places::ReadingPlace, shape};
 use crate::allowlist::glob;
@@ -29,7 +29,8 @@ pub(super) fn of(invocation: Invocation<'_>) -> Vec<Tree> {
     roots.into_iter().map(|root| bounds.clone().around(root, folder)).collect()
 }
 
-/// The folders that a `find` with these words begins at, as far as it starts programs for what it finds there.
+/// The folders that a `find` with these words begins at, as far as it starts programs for
+/// what it finds there.
 pub(super) fn of_find(words: &[&str], starts: &[&str], folder: &str) -> Vec<Tree> {
     let bounds = find_bounds(words);
     starts.iter().map(|start| bounds.clone().around(start, folder)).collect()
@@ -84,7 +85,8 @@ impl Bounds {
     }
 }
 
-/// The operands of a program without subcommands, in order; `None` when they cannot be told from the values of flags.
+/// The operands of a program without subcommands, in order; `None` when they cannot be told from the
+/// values of flags.
 pub(super) fn operands<'a>(
     program: &knowledge::Program,
     arguments: &'a [Argument<'a>],
@@ -242,7 +244,8 @@ struct OutsideGit<'a> {
     elsewhere: bool,
 }
 
-/// It compares two paths when one lies outside of the repository or there is none, also without being told to.
+/// It compares two paths when one lies outside of the repository or there is none, also
+/// without being told to.
 fn git<'a>(invocation: Invocation<'a>) -> OutsideGit<'a> {
     let arguments = invocation.arguments;
     let mut words = arguments.iter().map(|word| word.text);
@@ -300,7 +303,8 @@ pub(super) fn reads_elsewhere(invocation: Invocation<'_>) -> bool {
     outside.is_some_and(|outside| outside.elsewhere && !outside.roots.is_empty())
 }
 
-/// What every file matches that a `find` hands on. Only where all of its tests must hold is there such a thing.
+/// What every file matches that a `find` hands on. Only where all of its tests must hold is
+/// there such a thing.
 fn find_bounds(words: &[&str]) -> Bounds {
     let mut bounds = Bounds { only: Vec::new(), ..Bounds::NONE };
     let mut in_action = false;

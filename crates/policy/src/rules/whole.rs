@@ -1,7 +1,7 @@
 //! What rules say about each part of a whole command, with the folder in which each part would run.
 //!
-//! A part that hides what it runs is never allowed by a rule, but a refusal looks at every word in it that could be the
-//! program.
+//! A part that hides what it runs is never allowed by a rule, but a refusal looks at every word in it that
+//! could be the program.
 
 use super::{Argument, Invocation, Moment, RuleIndex, Ruling, found, ladder::only_reads, names_its_tasks};
 use crate::facts::{Facts, ProgramFacts, ScriptFacts};
@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
-/// Real paths of folders that a command moves to, by the path that [`visited`] gives. One that is missing is unknown.
+/// Real paths of folders that a command moves to, by the path that [`visited`] gives. One that is
+/// missing is unknown.
 pub type Folders = BTreeMap<PathBuf, PathBuf>;
 
 /// The ruling for each segment, `None` where no rule matches. Empty when the command is opaque.
@@ -60,8 +61,8 @@ pub fn visited(analysis: &Analysis, facts: &Facts) -> Vec<PathBuf> {
     all
 }
 
-/// The commands that rules are asked about for a segment, and on which proposals are made: behind wrappers that change
-/// nothing, but a package runner itself.
+/// The commands that rules are asked about for a segment, and on which proposals are made: behind wrappers
+/// that change nothing, but a package runner itself.
 pub fn with_invocations<T>(
     analysis: &Analysis,
     at: usize,
@@ -198,7 +199,8 @@ fn segment_ruling(
     ruling
 }
 
-/// Whether words that are not certain to start what a rule refuses could do so, or something that is in no word.
+/// Whether words that are not certain to start what a rule refuses could do so, or something
+/// that is in no word.
 pub(crate) fn may_be_refused(
     analysis: &Analysis,
     facts: &Facts,
@@ -308,8 +310,8 @@ fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<ReadingPlace>> {
 /// A folder as it is named; `None` is one that nobody knows.
 type ReadingPlace = Option<PathBuf>;
 
-/// Groups, with the folders from before each: behind a subshell or a part of a pipeline these count again, and they are
-/// kept behind every group.
+/// Groups, with the folders from before each: behind a subshell or a part of a pipeline these count again,
+/// and they are kept behind every group.
 struct Groups<'a> {
     spans: Vec<&'a Range<usize>>,
     open: Vec<(usize, Vec<ReadingPlace>)>,
@@ -352,8 +354,9 @@ fn is_alone(operator: Operator) -> bool {
     }
 }
 
-/// Where `cd` goes, when it is told so literally: one operand, or home without any. `-` is where it was before, which nobody
-/// knows here, and two operands are a substitution to one shell and a mistake to another.
+/// Where `cd` goes, when it is told so literally: one operand, or home without any. `-` is where it was
+/// before, which nobody knows here, and two operands are a substitution to one shell and a
+/// mistake to another.
 fn target(segment: &Segment, from: Option<&Path>, home: &Path) -> Option<PathBuf> {
     let (cd, rest) = segment.words.split_first()?;
     if cd.text != "cd" || !segment.assignments.is_empty() || rest.iter().any(|word| word.expands) {
@@ -389,7 +392,8 @@ fn target(segment: &Segment, from: Option<&Path>, home: &Path) -> Option<PathBuf
     Some(normal)
 }
 
-/// Longest names of all folders whose real paths are looked up, in bytes: every part of each is a look at the disk.
+/// Longest names of all folders whose real paths are looked up, in bytes: every part of each is a
+/// look at the disk.
 const VISITED_BYTES: usize = 32 * 1_024;
 
 /// Most folders that are followed; beyond it the folder counts as unknown.

@@ -102,7 +102,8 @@ fn literal(argument: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A dollar sign with anything after it that a shell would read: a name, a brace, a special parameter or a quote.
+/// A dollar sign with anything after it that a shell would read: a name, a brace, a special
+/// parameter or a quote.
 fn has_dollar_expansion(argument: &str) -> bool {
     let begins = |c: char| c.is_alphanumeric() || "_{([@*#?$!-'\"".contains(c);
     argument.split('$').skip(1).any(|after| after.starts_with(begins)) || argument.contains("$$")

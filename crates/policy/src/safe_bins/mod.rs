@@ -1,6 +1,6 @@
-//! Safe bins: small filters that may run without an entry because nothing in their arguments can name a file or a
-//! program (docs/protocol/commands.md, "Safe bins"). They read what is piped into them and write to their
-//! output, no more.
+//! Safe bins: small filters that may run without an entry because nothing in their arguments can name a file
+//! or a program (docs/protocol/commands.md, "Safe bins"). They read what is piped into them and write to
+//! their output, no more.
 //!
 //! Nothing here looks at files: the caller says where a program was found and what it really is.
 //! ```
@@ -37,8 +37,8 @@ pub struct SafeBins {
 pub struct Settings {
     /// Programs by name, in any case (`tools.exec.safeBins`).
     pub names: Option<Vec<String>>,
-    /// Absolute folders instead of the built-in ones, in their normal form. Folders that the real files of these programs lie in belong here
-    /// too; only the caller can look.
+    /// Absolute folders instead of the built-in ones, in their normal form. Folders that the real files of
+    /// these programs lie in belong here too; only the caller can look.
     pub trusted_dirs: Option<Vec<PathBuf>>,
     /// Arguments per program (`tools.exec.safeBinProfiles`), before the built-in ones.
     pub profiles: BTreeMap<String, CustomProfile>,
@@ -109,8 +109,9 @@ pub enum Refusal {
 }
 
 impl SafeBins {
-    /// Takes the settings of a configuration; blank names are ignored, and so are folders that are not written as the place
-    /// they lead to: relative ones, and those with a slash at the end or a part that says nothing.
+    /// Takes the settings of a configuration; blank names are ignored, and so are folders that are not
+    /// written as the place they lead to: relative ones, and those with a slash at the end or a part
+    /// that says nothing.
     pub fn new(settings: Settings) -> Self {
         let names = settings.names.unwrap_or_else(|| DEFAULT_NAMES.map(String::from).to_vec());
         let trusted = settings.trusted_dirs.unwrap_or_else(|| DEFAULT_DIRS.map(PathBuf::from).to_vec());
@@ -126,8 +127,8 @@ impl SafeBins {
         }
     }
 
-    /// Whether the program that was `found` and is `real` when every link is followed may run with `argv` (executable
-    /// first) without any rule.
+    /// Whether the program that was `found` and is `real` when every link is followed may run with `argv`
+    /// (executable first) without any rule.
     pub fn check(
         &self,
         argv: &[String],

@@ -150,8 +150,8 @@ const TABLE: &[Row] = &[
         name: "uniq",
         operands: (0, 0),
         values: "--skip-fields --skip-chars --check-chars -f -s -w",
-        // The peers take the next word for its value; the program takes it for a file to read, and another for one to
-        // write.
+        // The peers take the next word for its value; the program takes it for a file to read, and another
+        // for one to write.
         glued: "--group",
         plain: "--count --repeated --unique --ignore-case --zero-terminated -c -d -u -i -z",
         denied: "",

@@ -41,7 +41,8 @@ pub(crate) fn one_program(path: &str, argv: &[&str]) -> Bound {
 }
 
 impl World {
-    /// `argv` under `security` and `ask`, with a denying fallback, no rules, and every bare name in `/usr/bin`.
+    /// `argv` under `security` and `ask`, with a denying fallback, no rules, and every bare
+    /// name in `/usr/bin`.
     pub(crate) fn new(argv: &[&str], security: Security, ask: Ask) -> Self {
         let argv = strings(argv);
         let analysis = analyze_argv(&argv);

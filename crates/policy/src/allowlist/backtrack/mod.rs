@@ -1,5 +1,6 @@
-//! Expressions that no linear-time engine can run: look-around and back references. They are tried step by step, and one
-//! that needs more than [`STEPS`] steps does not match: an entry that nobody can afford to ask covers nothing.
+//! Expressions that no linear-time engine can run: look-around and back references. They are tried step by
+//! step, and one that needs more than [`STEPS`] steps does not match: an entry that nobody can afford to
+//! ask covers nothing.
 
 mod compile;
 mod parse;
