@@ -1,9 +1,10 @@
-//! The control channel between the `countersign` command and the running app: one JSON object a line each way over
-//! `control.sock` in Countersign's own state directory (0600, same user only). Only the call of a tool answers with more
-//! than one line.
+//! The control channel between the `countersign` command and the running app: one JSON object a line each way
+//! over `control.sock` in Countersign's own state directory (0600, same user only). Only the call of a tool
+//! answers with more than one line.
 //!
-//! It can list and deny what waits, never allow: whoever may run commands could otherwise approve itself. It can put back what runs in
-//! boxes changed, which whoever reaches this channel could write there as well: a box does not.
+//! It can list and deny what waits, never allow: whoever may run commands could otherwise approve itself. It
+//! can put back what runs in boxes changed, which whoever reaches this channel could write there as
+//! well: a box does not.
 
 use crate::edits::{Confirmation, DocumentEdit, EditResult};
 use crate::rule_edits::{RuleEdit, RuleEditResult};
@@ -121,7 +122,8 @@ pub enum ControlRequest {
         #[serde(default)]
         session: bool,
     },
-    /// Put that back. What somebody changed since stays as it is, and it becomes a line that can be put back too.
+    /// Put that back. What somebody changed since stays as it is, and it becomes a line that can
+    /// be put back too.
     PutBack {
         /// Position of the history's line about it.
         seq: u64,

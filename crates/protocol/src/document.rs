@@ -18,7 +18,7 @@ pub const WILDCARD_AGENT: &str = "*";
 /// Agent used when a request names none.
 pub const MAIN_AGENT: &str = "main";
 
-/// A document as JSON. Meaning and rules are in `countersign_policy::document`; this only carries the bytes' content
-/// with members in their stored order.
+/// A document as JSON. Meaning and rules are in `countersign_policy::document`; this only carries the bytes'
+/// content with members in their stored order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document(pub Map<String, Value>);

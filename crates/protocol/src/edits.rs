@@ -38,7 +38,8 @@ ui_tagged! {
             #[ts(optional)]
             source: Option<String>,
         },
-        /// Changes an entry's pattern. A generated entry becomes a manual one: its source and argument pattern go.
+        /// Changes an entry's pattern. A generated entry becomes a manual one: its source and
+        /// argument pattern go.
         EditEntry {
             /// `*` or an agent id.
             agent: String,
@@ -119,7 +120,8 @@ ui! {
         pub scopes: Vec<ScopeView>,
         /// What is in force, for the defaults (agent absent from the document) and each agent.
         pub effective: Vec<EffectiveView>,
-        /// What needs no entry, and what needs a person in spite of one; absent where only another machine knows.
+        /// What needs no entry, and what needs a person in spite of one; absent where only
+        /// another machine knows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub beside: Option<BesideEntries>,
@@ -143,7 +145,8 @@ ui! {
         pub programs: Vec<Shown>,
         /// Folders in which they count.
         pub folders: Vec<Shown>,
-        /// Whether code on the command line of an interpreter is asked about although an entry covers the interpreter.
+        /// Whether code on the command line of an interpreter is asked about although an entry covers
+        /// the interpreter.
         pub strict: bool,
     }
 

@@ -37,15 +37,16 @@ ui! {
         pub unwritten: Option<UnwrittenView>,
     }
 
-    /// What the programs of a run in a box said that they could not write. Their words: it proves nothing, and no rule follows from it
-    /// by itself.
+    /// What the programs of a run in a box said that they could not write. Their words: it proves nothing,
+    /// and no rule follows from it by itself.
     #[derive(Eq)]
     pub struct UnwrittenView {
         /// The path, escaped; absent where they named none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub path: Option<String>,
-        /// The file or folder that a rule could let boxes around the folder write, as rules name it; absent where none could.
+        /// The file or folder that a rule could let boxes around the folder write, as rules name it; absent
+        /// where none could.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub place: Option<String>,
@@ -98,7 +99,8 @@ ui! {
         pub seq: u64,
         /// When that line was written, in Unix milliseconds.
         pub at_ms: i64,
-        /// The request whose run had made them; absent where they had been put back themselves, and for a session.
+        /// The request whose run had made them; absent where they had been put back themselves,
+        /// and for a session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub request_id: Option<String>,
@@ -138,7 +140,8 @@ ui! {
         pub output_tail: String,
         /// Whether it printed more than that.
         pub is_cut: bool,
-        /// Where its programs take connections in their box, by port; what listens there now, as the box says it, and what is shown.
+        /// Where its programs take connections in their box, by port; what listens there now, as the box says
+        /// it, and what is shown.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[ts(as = "Option<Vec<ServedPort>>", optional)]
         pub servers: Vec<ServedPort>,
@@ -246,7 +249,8 @@ ui_tagged! {
             store: Option<String>,
             /// Hash before.
             before: String,
-            /// Hash after; empty when the connection was lost before another machine told whether it took the change.
+            /// Hash after; empty when the connection was lost before another machine told whether it
+            /// took the change.
             after: String,
             /// What got looser.
             loosenings: Vec<Loosening>,
@@ -268,8 +272,8 @@ ui_tagged! {
             window: WindowKind,
             /// How.
             end: PageEnd,
-            /// Whether the window was made again with what it showed. Otherwise it had ended too often; where that was the prompt,
-            /// nobody could be asked for a while.
+            /// Whether the window was made again with what it showed. Otherwise it had ended too often; where
+            /// that was the prompt, nobody could be asked for a while.
             again: bool,
         },
         /// A socket of the app's was lost, and bound again at once.
@@ -432,7 +436,8 @@ ui! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub broken: Option<ChainBreak>,
-        /// What makes the check weaker than it could be, such as a note about the chain that could not be read.
+        /// What makes the check weaker than it could be, such as a note about the chain that
+        /// could not be read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[ts(as = "Option<Vec<String>>", optional)]
         pub warnings: Vec<String>,

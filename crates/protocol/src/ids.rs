@@ -1,5 +1,5 @@
-//! Names of agents, sessions, requests, nodes and devices, each of a type of its own, so that none stands where another belongs.
-//! What crosses a process boundary is text; whoever takes it in says what it names.
+//! Names of agents, sessions, requests, nodes and devices, each of a type of its own, so that none stands
+//! where another belongs. What crosses a process boundary is text; whoever takes it in says what it names.
 //!
 //! ```
 //! use countersign_protocol::ids::{AgentId, RequestId, SessionKey};

@@ -1,7 +1,7 @@
-//! Every byte that crosses a process boundary, as plain data: approval-socket frames ([`socket`]), the approvals
-//! document ([`document`]), the rules that it cannot hold ([`rules`]), the control channel between the command line and
-//! the app ([`control`]), names of agents and sessions ([`ids`]), frames of the gateway protocol ([`gateway`]) and of the pet channel ([`pet`]), and what the web UI
-//! sees ([`ui`]).
+//! Every byte that crosses a process boundary, as plain data: approval-socket frames ([`socket`]), the
+//! approvals document ([`document`]), the rules that it cannot hold ([`rules`]), the control channel between
+//! the command line and the app ([`control`]), names of agents and sessions ([`ids`]), frames of the gateway
+//! protocol ([`gateway`]) and of the pet channel ([`pet`]), and what the web UI sees ([`ui`]).
 //!
 //! This crate never decides, reads a file, looks at a clock or starts a task. Types that the UI sees derive
 //! `ts_rs::TS`; `cargo test -p countersign-protocol` writes them to `ui/src/lib/protocol`.

@@ -3,8 +3,8 @@
 /// Longest request line the approval socket reads, in bytes (docs/protocol/approval-socket.md, "Lines").
 pub const SOCKET_REQUEST_LINE_BYTES: usize = 256_000;
 
-/// Shortest token of the approval socket that is accepted, in characters: what is shorter can be found out by trying. The peers
-/// make 32, or the 36 of a UUID.
+/// Shortest token of the approval socket that is accepted, in characters: what is shorter can be found out by
+/// trying. The peers make 32, or the 36 of a UUID.
 pub const SOCKET_TOKEN_CHARACTERS: usize = 12;
 
 /// Longest response line a peer accepts, in bytes (docs/protocol/approval-socket.md, "Lines").

@@ -1,5 +1,5 @@
-//! What a policy comes to, as a closed set of answers: windows, tray, command line and documentation put these into words
-//! and combine no values themselves.
+//! What a policy comes to, as a closed set of answers: windows, tray, command line and documentation put
+//! these into words and combine no values themselves.
 
 use crate::shown::Shown;
 use crate::state::PageEnd;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 ui_words! {
-    /// What happens to commands, as long as somebody answers. "Covered" is what entries, rules, safe programs and skills
-    /// cover altogether.
+    /// What happens to commands, as long as somebody answers. "Covered" is what entries, rules, safe programs
+    /// and skills cover altogether.
     pub enum Usually {
         /// Everything runs unasked.
         EverythingRuns,
@@ -39,7 +39,8 @@ ui_words! {
     pub enum Refusals {
         /// Nothing.
         None,
-        /// What they refuse does not run, and what hides what it runs is asked about, and refused when nobody answers.
+        /// What they refuse does not run, and what hides what it runs is asked about, and refused
+        /// when nobody answers.
         Some,
         /// Nobody can read them: everything is asked about, and refused when nobody answers.
         Unreadable,

@@ -1,8 +1,8 @@
 //! The pet channel: tool approval for companion clients, API version 2.11 (docs/protocol/pet-channel.md). One
 //! JSON object a text frame.
 //!
-//! Unknown members, push types and actions are read and mean nothing. Whoever reads a frame here gets it with every bound
-//! already checked.
+//! Unknown members, push types and actions are read and mean nothing. Whoever reads a frame here gets it with
+//! every bound already checked.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -259,8 +259,8 @@ pub struct ToolApprovalResponse {
     pub request_id: String,
     /// Whether the call may go on.
     pub approved: bool,
-    /// Whether the same answer holds for exactly the same call for as long as this connection lives. An addition of
-    /// Countersign's: servers that do not know it pass over it.
+    /// Whether the same answer holds for exactly the same call for as long as this connection lives. An
+    /// addition of Countersign's: servers that do not know it pass over it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub remember: bool,
 }

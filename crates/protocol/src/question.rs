@@ -19,7 +19,8 @@ ui_words! {
         SystemAgent,
         /// The asker runs it itself, and leaves it to the policy of this machine whether it may.
         Permit,
-        /// Not a command: a tool would do something. The app does exactly that, or whoever asked if it is not a tool of ours.
+        /// Not a command: a tool would do something. The app does exactly that, or whoever asked if it is
+        /// not a tool of ours.
         Tool,
         /// Not a command: a command that runs in a box wants to reach something outside of it.
         Crossing,

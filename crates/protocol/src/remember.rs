@@ -1,5 +1,5 @@
-//! What an answer can leave behind: the ladder of rules for one request, how long they count, and what each reaches, as
-//! data that every language puts into its own words.
+//! What an answer can leave behind: the ladder of rules for one request, how long they count, and what each
+//! reaches, as data that every language puts into its own words.
 
 use crate::rules::NetPlace;
 use crate::shown::Shown;
@@ -312,7 +312,8 @@ pub const MIN_LASTING_MS: u64 = 60_000;
 /// Most milliseconds that the rules of an answer count which are not kept beyond the session: a working day.
 pub const SESSION_MS: u64 = 8 * 60 * 60 * 1_000;
 
-/// Most milliseconds that the rules of an answer count when they end at all: 90 days; what is meant for longer has no end.
+/// Most milliseconds that the rules of an answer count when they end at all: 90 days; what is meant for
+/// longer has no end.
 pub const MAX_LASTING_MS: u64 = 90 * 24 * 60 * 60 * 1_000;
 
 /// Most further runs that an answer can allow by number; nobody counts further.

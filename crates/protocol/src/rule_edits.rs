@@ -14,8 +14,8 @@ ui_tagged! {
         Ready,
         /// No document yet: no rules.
         Missing,
-        /// Something is there that cannot be understood. It allows nothing, and because it may have refused something,
-        /// a person is asked about everything.
+        /// Something is there that cannot be understood. It allows nothing, and because it may have refused
+        /// something, a person is asked about everything.
         Unreadable {
             /// What is wrong with it.
             problem: String,

@@ -1,8 +1,9 @@
-//! Rules that the peers' document cannot hold, kept in a document of our own: structured arguments, folders, limits and
-//! refusals. Plain data; what they mean is in `countersign_policy::rules`.
+//! Rules that the peers' document cannot hold, kept in a document of our own: structured arguments, folders,
+//! limits and refusals. Plain data; what they mean is in `countersign_policy::rules`.
 //!
-//! An unknown member makes the whole document unusable on purpose: it could be what made a rule narrow. For the same
-//! reason unions are a word or an object with one member; with a tag inside, serde would ignore what stands beside it.
+//! An unknown member makes the whole document unusable on purpose: it could be what made a rule narrow. For
+//! the same reason unions are a word or an object with one member; with a tag inside, serde would ignore what
+//! stands beside it.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -160,8 +161,8 @@ stored! {
         pub session: Option<String>,
     }
 
-    /// Arguments that are alike: the same words first, then known flags and operands of known kinds, in any order. A word
-    /// that a shell could expand fits nothing.
+    /// Arguments that are alike: the same words first, then known flags and operands of known kinds, in any
+    /// order. A word that a shell could expand fits nothing.
     pub struct ArgumentShape {
         /// Literal words that come first, such as `remote` `show`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -188,7 +189,8 @@ stored! {
 
     /// One allowed flag under all its names.
     pub struct FlagRule {
-        /// With their dashes: `-n`, `--max-count`. `-#` stands for a dash and digits, `--` for the end of flags.
+        /// With their dashes: `-n`, `--max-count`. `-#` stands for a dash and digits, `--` for
+        /// the end of flags.
         pub names: Vec<String>,
         /// What may come with it.
         #[serde(default)]
@@ -289,7 +291,8 @@ stored_tagged! {
             /// Absolute folders; empty: the working directory.
             below: Vec<String>,
         },
-        /// The same, but only when a slash or a dot shows that it is a path and no dash that it may be a flag.
+        /// The same, but only when a slash or a dot shows that it is a path and no dash that
+        /// it may be a flag.
         PlainPath {
             /// Absolute folders; empty: the working directory.
             below: Vec<String>,

@@ -43,8 +43,8 @@ impl fmt::Debug for SocketToken {
 pub struct PetToken(Zeroizing<String>);
 
 impl PetToken {
-    /// Trims `text`; `None` when nothing is left, or something that cannot stand in a header: only printable ASCII without
-    /// spaces can.
+    /// Trims `text`; `None` when nothing is left, or something that cannot stand in a header: only printable
+    /// ASCII without spaces can.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let fits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());

@@ -42,7 +42,8 @@ ui! {
     pub struct Limits {
         /// Requests of this machine that may wait at once; one more is refused.
         pub waiting: u32,
-        /// Seconds after which any command is ended that runs here, whatever its caller wants; 0 leaves it to the caller.
+        /// Seconds after which any command is ended that runs here, whatever its caller wants; 0 leaves
+        /// it to the caller.
         pub run_seconds: u32,
         /// Thousands of bytes of a command's output that are kept and returned.
         pub output_kb: u32,
@@ -119,7 +120,8 @@ impl Default for Settings {
     }
 }
 
-/// Least time between painting a card and allowing it, in milliseconds (a glance is not reading). May be longer, never shorter.
+/// Least time between painting a card and allowing it, in milliseconds (a glance is not reading). May be
+/// longer, never shorter.
 pub const MIN_ARM_DELAY_MS: u32 = 1_500;
 
 /// Most time that a person can set for it, in milliseconds: beyond it many requests would expire first.

@@ -10,8 +10,8 @@ ui_words! {
         Plain,
         /// A hidden, control or bidirectional character; `text` is its code such as `U+202E`.
         Escape,
-        /// The end of a line, or a tab, where a reader expects one: in a text, or in an argument that may have lines; `text` is its
-        /// code such as `U+000A`.
+        /// The end of a line, or a tab, where a reader expects one: in a text, or in an argument that may
+        /// have lines; `text` is its code such as `U+000A`.
         Layout,
         /// A letter of another script among look-alikes; `text` is the letter itself.
         Lookalike,
@@ -53,7 +53,8 @@ ui! {
         pub raw: Option<String>,
     }
 
-    /// Text made safe to look at. Joining the spans (codes decoded, masks replaced) gives the original exactly.
+    /// Text made safe to look at. Joining the spans (codes decoded, masks replaced) gives the
+    /// original exactly.
     pub struct Shown {
         /// In order.
         pub spans: Vec<Span>,
@@ -85,8 +86,8 @@ ui! {
     pub struct CommandView {
         /// Where the words come from.
         pub form: CommandForm,
-        /// The words in front of the text that the segments are made of, such as `sh` and `-c`; empty where no shell was
-        /// looked through.
+        /// The words in front of the text that the segments are made of, such as `sh` and `-c`; empty where
+        /// no shell was looked through.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[ts(optional, as = "Option<Vec<ArgView>>")]
         pub shell: Vec<ArgView>,

@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A request line, by its `type`. Unknown members are ignored; an unknown type is an error (no answer is sent).
+/// A request line, by its `type`. Unknown members are ignored; an unknown type is an error (no
+/// answer is sent).
 #[derive(Clone, Deserialize, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum RequestLine {
@@ -61,7 +62,8 @@ pub struct AskRequest {
     /// How long the person may take, in milliseconds. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_timeout_ms: Option<u64>,
-    /// The run of a node that it is about: an answer that allows lets it through here, once. Ours: peers do not send it.
+    /// The run of a node that it is about: an answer that allows lets it through here, once. Ours:
+    /// peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_run: Option<NodeRun>,
 }
@@ -125,13 +127,16 @@ pub struct ExecRequest {
     /// Whether it gets a terminal of its own. Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pty: Option<bool>,
-    /// Whether a box around it is wanted or not; absent: where its folder is open. Ours: peers do not send it.
+    /// Whether a box around it is wanted or not; absent: where its folder is open. Ours:
+    /// peers do not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<Confinement>,
-    /// What of its asker's environment it gets in a box, as far as that lets it. It counts nowhere else. Ours: peers do not send it.
+    /// What of its asker's environment it gets in a box, as far as that lets it. It counts nowhere else.
+    /// Ours: peers do not send it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub box_env: BTreeMap<String, String>,
-    /// Whether what it prints is wanted as it prints it, by [`AnswerLine::ExecPrinted`]. Ours: peers do not send it.
+    /// Whether what it prints is wanted as it prints it, by [`AnswerLine::ExecPrinted`]. Ours:
+    /// peers do not send it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follow: bool,
     /// The run that this is, when it came over the network. Ours: peers do not send it.
@@ -202,13 +207,14 @@ pub enum AnswerLine {
         /// What was decided.
         decision: Decision,
     },
-    /// The command of an `exec` with a `nodeRun` was started; its answer follows. Ours: peers skip lines of types that they do not
-    /// know.
+    /// The command of an `exec` with a `nodeRun` was started; its answer follows. Ours: peers skip lines of
+    /// types that they do not know.
     ExecStarted {
         /// The request's id.
         id: String,
     },
-    /// The command of an `exec` that says `follow` printed this, decoded lossily. Its answer follows, without any of it. Ours, as well.
+    /// The command of an `exec` that says `follow` printed this, decoded lossily. Its answer follows, without
+    /// any of it. Ours, as well.
     ExecPrinted {
         /// The request's id.
         id: String,
@@ -231,7 +237,8 @@ pub enum Printed {
     Stderr,
 }
 
-/// Answer to an [`ExecFrame`]: `ok` with `payload`, or not `ok` with `error`. A command that ran and failed is `ok`.
+/// Answer to an [`ExecFrame`]: `ok` with `payload`, or not `ok` with `error`. A command that ran
+/// and failed is `ok`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct ExecAnswer {
     /// The request's id.

@@ -141,11 +141,11 @@ pub enum ToolFailure {
 pub enum Permission {
     /// It may be called, exactly as it was asked about.
     Allow,
-    /// It may be called with a command that runs in a box instead of the one that was asked about. Only for callers that take
-    /// one ([`ToolCall::takes_command`]).
+    /// It may be called with a command that runs in a box instead of the one that was asked about. Only for
+    /// callers that take one ([`ToolCall::takes_command`]).
     Inside {
-        /// What stays in the agent's own shell, so that it finds itself in another folder afterwards; empty for nothing. Begins
-        /// the command as it stands.
+        /// What stays in the agent's own shell, so that it finds itself in another folder afterwards; empty
+        /// for nothing. Begins the command as it stands.
         stays: String,
         /// What `countersign exec --box` is to run in that folder.
         argv: Vec<String>,

@@ -145,7 +145,8 @@ impl RequestView {
     }
 }
 
-/// Payload of `exec.approval.requested`, and a row of `exec.approval.list`; with another `R` those of another kind.
+/// Payload of `exec.approval.requested`, and a row of `exec.approval.list`; with another `R` those
+/// of another kind.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Requested<R = RequestView> {
@@ -190,7 +191,8 @@ pub struct Decided {
     pub expires_at_ms: i64,
 }
 
-/// The decisions that we know among those that a peer names: what a later release adds is none that we could give.
+/// The decisions that we know among those that a peer names: what a later release adds is none
+/// that we could give.
 pub(super) fn known_decisions<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Decision>>, D::Error> {
     let words: Option<Vec<Value>> = Deserialize::deserialize(from)?;
     Ok(words.map(|words| words.into_iter().filter_map(|word| serde_json::from_value(word).ok()).collect()))

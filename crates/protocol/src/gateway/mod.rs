@@ -1,8 +1,8 @@
 //! Frames of the gateway protocol, versions 3 and 4 (docs/protocol/gateway.md, "Frames"): one JSON object
 //! a text frame.
 //!
-//! Unknown members are ignored when reading; nothing is written that the oldest release does not know, unless a type says
-//! otherwise.
+//! Unknown members are ignored when reading; nothing is written that the oldest release does not know, unless
+//! a type says otherwise.
 
 pub mod approval;
 pub mod connect;

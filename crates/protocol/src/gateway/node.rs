@@ -70,7 +70,8 @@ pub struct InvokeRequest {
     pub node_id: NodeId,
     /// One of [`command`].
     pub command: String,
-    /// Its parameters as JSON text; releases that send an object instead are read too, see [`InvokeRequest::params`].
+    /// Its parameters as JSON text; releases that send an object instead are read too, see
+    /// [`InvokeRequest::params`].
     #[serde(rename = "paramsJSON")]
     pub params_json: Option<String>,
     /// Its parameters as an object.

@@ -25,8 +25,8 @@ pub struct ProposalView {
 }
 
 impl ProposalView {
-    /// What may be answered: what is named and known, and it can always be denied. Where nothing is named, once and no
-    /// more: a change is never made for good.
+    /// What may be answered: what is named and known, and it can always be denied. Where nothing is named,
+    /// once and no more: a change is never made for good.
     pub fn decisions(&self) -> Vec<Decision> {
         let named = self.allowed_decisions.as_deref().unwrap_or(&[Decision::AllowOnce]);
         let mut decisions = Vec::new();

@@ -1,4 +1,5 @@
-//! Rules about calls of tools that are no commands. Plain data; what they mean is in `countersign_policy::calls`.
+//! Rules about calls of tools that are no commands. Plain data; what they mean is in
+//! `countersign_policy::calls`.
 
 use super::{RuleEffect, RuleLimits, RuleOrigin};
 use serde::{Deserialize, Serialize};

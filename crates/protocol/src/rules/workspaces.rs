@@ -1,4 +1,5 @@
-//! Folders that a person opened for agents. Plain data; what they mean is in `countersign_policy::workspaces`.
+//! Folders that a person opened for agents. Plain data; what they mean is in
+//! `countersign_policy::workspaces`.
 
 use super::{RuleLimits, RuleOrigin};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Agents of this machine: how each asks here, and the change of its settings that has it ask. A change is written only as it was
-//! shown: it is asked for by the id of its preview.
+//! Agents of this machine: how each asks here, and the change of its settings that has it ask. A change is
+//! written only as it was shown: it is asked for by the id of its preview.
 
 use crate::change::ChangeView;
 use crate::question::Outcome;

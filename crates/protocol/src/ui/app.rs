@@ -26,7 +26,8 @@ ui_words! {
         Unknown,
     }
 
-    /// Who changed the document or the rules, as far as that can be known: a file does not tell which program wrote it.
+    /// Who changed the document or the rules, as far as that can be known: a file does not tell which
+    /// program wrote it.
     pub enum ChangedBy {
         /// A person's answer to a request.
         Answer,
@@ -249,7 +250,8 @@ ui_tagged! {
         RulesChanged {
             /// Hash of the rule document now.
             hash: String,
-            /// Who changed what they say; absent where only the rules are to be read again. A change is told both ways.
+            /// Who changed what they say; absent where only the rules are to be read again. A change
+            /// is told both ways.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[ts(optional)]
             by: Option<ChangedBy>,

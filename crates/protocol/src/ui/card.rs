@@ -197,7 +197,8 @@ ui_tagged! {
             addresses: Vec<Shown>,
             /// The command that runs in the box.
             command: Shown,
-            /// The programs that want it, as those in the box say: the first of the box first, the one that connects last.
+            /// The programs that want it, as those in the box say: the first of the box first, the one
+            /// that connects last.
             chain: Vec<Shown>,
             /// Where this run was before.
             reached: Vec<Shown>,

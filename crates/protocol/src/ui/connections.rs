@@ -148,9 +148,11 @@ ui! {
         pub pin: Option<String>,
         /// Whether it is connected to.
         pub enabled: bool,
-        /// Whether the app asks for `operator.admin`, without which newer releases show no approval that an agent raised.
+        /// Whether the app asks for `operator.admin`, without which newer releases show no approval that
+        /// an agent raised.
         pub sees_agents: bool,
-        /// Whether commands of this machine may be routed to its nodes, for which the app asks for `operator.write`.
+        /// Whether commands of this machine may be routed to its nodes, for which the app asks for
+        /// `operator.write`.
         #[serde(default)]
         pub runs_on_nodes: bool,
         /// Only approvals of sessions that contain this text; absent for all.

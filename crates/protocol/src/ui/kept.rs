@@ -11,7 +11,8 @@ ui! {
     pub struct KeptParams {
         /// Position of the line.
         pub seq: u64,
-        /// That all of what the session of that line's run changed in its folder is meant; absent: this line alone.
+        /// That all of what the session of that line's run changed in its folder is meant; absent:
+        /// this line alone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub session: Option<KeptRange>,
@@ -32,7 +33,8 @@ ui! {
         pub runs: u32,
     }
 
-    /// What all runs of a session changed in a folder, as far as it is kept: what was before the first of them, and what the last left.
+    /// What all runs of a session changed in a folder, as far as it is kept: what was before the first of
+    /// them, and what the last left.
     pub struct KeptSession {
         /// The folder, escaped.
         pub folder: String,

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 ui! {
-    /// What is wrong with what a person typed, for windows to say in their language, at the field that it is about.
+    /// What is wrong with what a person typed, for windows to say in their language, at the field
+    /// that it is about.
     #[derive(Eq)]
     pub struct Mistake {
         /// The member of the form, as errors name it; absent where it is about no one of them.

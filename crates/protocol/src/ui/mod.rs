@@ -1,8 +1,9 @@
-//! What the web UI is told and may ask (Tauri IPC). Text that an agent influenced arrives as [`Shown`](crate::shown::Shown) spans: the UI
-//! paints them and never parses shell.
+//! What the web UI is told and may ask (Tauri IPC). Text that an agent influenced arrives as
+//! [`Shown`](crate::shown::Shown) spans: the UI paints them and never parses shell.
 //!
-//! A fresh window asks for a [`Snapshot`], then follows [`UiMessage`]s whose `seq` is greater than the snapshot's.
-//! A window is told only what it can show; one that has not come as far as a message's `after` takes a new snapshot.
+//! A fresh window asks for a [`Snapshot`], then follows [`UiMessage`]s whose `seq` is greater than the
+//! snapshot's. A window is told only what it can show; one that has not come as far as a message's `after`
+//! takes a new snapshot.
 
 mod agents;
 mod app;

@@ -12,8 +12,8 @@ ui_words! {
         GatewayHost,
         /// What runs on the node.
         Node,
-        /// What runs on the node, and it may allow more than the gateway's settings do: a release of this age does not take
-        /// the stricter of both.
+        /// What runs on the node, and it may allow more than the gateway's settings do: a release of this age
+        /// does not take the stricter of both.
         NodeAlone,
         /// What runs on the node; how this release joins it with the gateway's settings is not known.
         NodeUnclear,

@@ -242,8 +242,8 @@ args: Array<string>,
 folder: string, } } | { "shape": ArgumentShape };
 
 /**
- * Arguments that are alike: the same words first, then known flags and operands of known kinds, in any order. A word
- * that a shell could expand fits nothing.
+ * Arguments that are alike: the same words first, then known flags and operands of known kinds, in any
+ * order. A word that a shell could expand fits nothing.
  */
 export type ArgumentShape = { 
 /**
@@ -315,7 +315,8 @@ programs: Array<Shown>,
  */
 folders: Array<Shown>, 
 /**
- * Whether code on the command line of an interpreter is asked about although an entry covers the interpreter.
+ * Whether code on the command line of an interpreter is asked about although an entry covers
+ * the interpreter.
  */
 strict: boolean, };
 
@@ -673,7 +674,8 @@ lines: number,
  */
 broken?: ChainBreak, 
 /**
- * What makes the check weaker than it could be, such as a note about the chain that could not be read.
+ * What makes the check weaker than it could be, such as a note about the chain that
+ * could not be read.
  */
 warnings?: Array<string>, };
 
@@ -725,7 +727,8 @@ complete: boolean,
 notes: Array<ChangeNote>, };
 
 /**
- * Who changed the document or the rules, as far as that can be known: a file does not tell which program wrote it.
+ * Who changed the document or the rules, as far as that can be known: a file does not tell which
+ * program wrote it.
  */
 export type ChangedBy = "answer" | "another-program" | "command-line" | "first-run" | "gateway" | "upkeep" | "window";
 
@@ -834,8 +837,8 @@ export type CommandView = {
  */
 form: CommandForm, 
 /**
- * The words in front of the text that the segments are made of, such as `sh` and `-c`; empty where no shell was
- * looked through.
+ * The words in front of the text that the segments are made of, such as `sh` and `-c`; empty where
+ * no shell was looked through.
  */
 shell?: Array<ArgView>, 
 /**
@@ -1131,7 +1134,8 @@ scopes: Array<ScopeView>,
  */
 effective: Array<EffectiveView>, 
 /**
- * What needs no entry, and what needs a person in spite of one; absent where only another machine knows.
+ * What needs no entry, and what needs a person in spite of one; absent where only
+ * another machine knows.
  */
 beside?: BesideEntries, };
 
@@ -1508,7 +1512,8 @@ addresses: Array<Shown>,
  */
 command: Shown, 
 /**
- * The programs that want it, as those in the box say: the first of the box first, the one that connects last.
+ * The programs that want it, as those in the box say: the first of the box first, the one
+ * that connects last.
  */
 chain: Array<Shown>, 
 /**
@@ -1600,7 +1605,8 @@ export type FlagPresence = "optional" | "required";
  */
 export type FlagRule = { 
 /**
- * With their dashes: `-n`, `--max-count`. `-#` stands for a dash and digits, `--` for the end of flags.
+ * With their dashes: `-n`, `--max-count`. `-#` stands for a dash and digits, `--` for
+ * the end of flags.
  */
 names: Array<string>, 
 /**
@@ -2020,11 +2026,13 @@ pin?: string,
  */
 enabled: boolean, 
 /**
- * Whether the app asks for `operator.admin`, without which newer releases show no approval that an agent raised.
+ * Whether the app asks for `operator.admin`, without which newer releases show no approval that
+ * an agent raised.
  */
 seesAgents: boolean, 
 /**
- * Whether commands of this machine may be routed to its nodes, for which the app asks for `operator.write`.
+ * Whether commands of this machine may be routed to its nodes, for which the app asks for
+ * `operator.write`.
  */
 runsOnNodes: boolean, 
 /**
@@ -2151,7 +2159,8 @@ store?: string,
  */
 before: string, 
 /**
- * Hash after; empty when the connection was lost before another machine told whether it took the change.
+ * Hash after; empty when the connection was lost before another machine told whether it
+ * took the change.
  */
 after: string, 
 /**
@@ -2183,8 +2192,8 @@ window: WindowKind,
  */
 end: PageEnd, 
 /**
- * Whether the window was made again with what it showed. Otherwise it had ended too often; where that was the prompt,
- * nobody could be asked for a while.
+ * Whether the window was made again with what it showed. Otherwise it had ended too often; where
+ * that was the prompt, nobody could be asked for a while.
  */
 again: boolean, } | { "kind": "socket", 
 /**
@@ -2355,7 +2364,8 @@ export type KeptParams = {
  */
 seq: number, 
 /**
- * That all of what the session of that line's run changed in its folder is meant; absent: this line alone.
+ * That all of what the session of that line's run changed in its folder is meant; absent:
+ * this line alone.
  */
 session?: KeptRange, 
 /**
@@ -2381,7 +2391,8 @@ last: number,
 runs: number, };
 
 /**
- * What all runs of a session changed in a folder, as far as it is kept: what was before the first of them, and what the last left.
+ * What all runs of a session changed in a folder, as far as it is kept: what was before the first of
+ * them, and what the last left.
  */
 export type KeptSession = { 
 /**
@@ -2552,7 +2563,8 @@ export type Limits = {
  */
 waiting: number, 
 /**
- * Seconds after which any command is ended that runs here, whatever its caller wants; 0 leaves it to the caller.
+ * Seconds after which any command is ended that runs here, whatever its caller wants; 0 leaves
+ * it to the caller.
  */
 runSeconds: number, 
 /**
@@ -2729,7 +2741,8 @@ refusals: Refusals, };
 export type MissCause = "alias" | "assignment" | "builtin" | "blocked-wrapper" | "carrier" | "eval" | "inline-eval" | "launcher" | "no-entry" | "odd-name" | "relative-after-move" | "renamed" | "repository" | "shell-through-carrier" | "source" | "too-deep" | "touches-home";
 
 /**
- * What is wrong with what a person typed, for windows to say in their language, at the field that it is about.
+ * What is wrong with what a person typed, for windows to say in their language, at the field
+ * that it is about.
  */
 export type Mistake = { 
 /**
@@ -3327,7 +3340,8 @@ seq: number,
  */
 atMs: number, 
 /**
- * The request whose run had made them; absent where they had been put back themselves, and for a session.
+ * The request whose run had made them; absent where they had been put back themselves,
+ * and for a session.
  */
 requestId?: string, 
 /**
@@ -4257,7 +4271,8 @@ outputTail: string,
  */
 isCut: boolean, 
 /**
- * Where its programs take connections in their box, by port; what listens there now, as the box says it, and what is shown.
+ * Where its programs take connections in their box, by port; what listens there now, as the box says
+ * it, and what is shown.
  */
 servers?: Array<ServedPort>, };
 
@@ -4491,7 +4506,8 @@ export type Severity = "info" | "warning" | "critical";
 export type Shortage = "files" | "processes";
 
 /**
- * Text made safe to look at. Joining the spans (codes decoded, masks replaced) gives the original exactly.
+ * Text made safe to look at. Joining the spans (codes decoded, masks replaced) gives the
+ * original exactly.
  */
 export type Shown = { 
 /**
@@ -4969,7 +4985,8 @@ by: ChangedBy, } | { "kind": "rules-changed",
  */
 hash: string, 
 /**
- * Who changed what they say; absent where only the rules are to be read again. A change is told both ways.
+ * Who changed what they say; absent where only the rules are to be read again. A change
+ * is told both ways.
  */
 by?: ChangedBy, } | { "kind": "connections-changed" } | { "kind": "running-changed" } | { "kind": "history-appended", 
 /**
@@ -5068,8 +5085,8 @@ export type UnaskedWhen = "always" | "nobody-asked";
 export type UnboundCause = "carrier" | "expansion" | "not-static" | "relative-after-move" | "shell-text" | "unresolved";
 
 /**
- * What the programs of a run in a box said that they could not write. Their words: it proves nothing, and no rule follows from it
- * by itself.
+ * What the programs of a run in a box said that they could not write. Their words: it proves nothing,
+ * and no rule follows from it by itself.
  */
 export type UnwrittenView = { 
 /**
@@ -5077,13 +5094,14 @@ export type UnwrittenView = {
  */
 path?: string, 
 /**
- * The file or folder that a rule could let boxes around the folder write, as rules name it; absent where none could.
+ * The file or folder that a rule could let boxes around the folder write, as rules name it; absent
+ * where none could.
  */
 place?: string, };
 
 /**
- * What happens to commands, as long as somebody answers. "Covered" is what entries, rules, safe programs and skills
- * cover altogether.
+ * What happens to commands, as long as somebody answers. "Covered" is what entries, rules, safe programs
+ * and skills cover altogether.
  */
 export type Usually = "everything-runs" | "rest-asks" | "everything-asks" | "rest-refused" | "nothing-runs";
 
