@@ -1,4 +1,5 @@
-//! A question as a person sees it. This is the only place that paints one; nothing is read back from what it painted.
+//! A question as a person sees it. This is the only place that paints one; nothing is read back from
+//! what it painted.
 
 use countersign_approvals::book::Record;
 use countersign_approvals::question::{

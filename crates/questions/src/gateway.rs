@@ -16,8 +16,8 @@ use countersign_protocol::socket::NodeRun;
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 
-/// A command, in a folder, both as they were given. Where the asker says what list would run, that is shown, and its own text only when it says something else.
-/// Its text taken apart comes along where that was needed.
+/// A command, in a folder, both as they were given. Where the asker says what list would run, that is shown,
+/// and its own text only when it says something else. Its text taken apart comes along where that was needed.
 pub fn asked(
     command: &str,
     cwd: Option<&str>,
@@ -61,7 +61,8 @@ pub fn asked(
     (Question { why, ..asker.question(subject, place) }, analysis)
 }
 
-/// Says of a command that it would run right here, if it is for this machine's node: then what it names can be looked at.
+/// Says of a command that it would run right here, if it is for this machine's node: then what it names
+/// can be looked at.
 pub fn would_run_here(asked: &mut Question, request: &RequestView, own_node: Option<&str>) {
     if request.node_id.is_some() && request.node_id.as_deref() == own_node {
         asked.place = Place::ThisMachine;

@@ -71,8 +71,8 @@ pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
     asked(call, Subject::Tool(subject), via)
 }
 
-/// A call of a tool that is none of ours and that no more is known of than what `commands` in it may come to a shell, and `nature`
-/// and `hosts` for rules.
+/// A call of a tool that is none of ours and that no more is known of than what `commands` in it may come to
+/// a shell, and `nature` and `hosts` for rules.
 pub fn of_arguments(
     call: &Call,
     commands: Vec<String>,
@@ -144,7 +144,8 @@ fn asked(call: &Call, subject: Subject, via: Via) -> Question {
     }
 }
 
-/// A call of an agent elsewhere, that another program's pet server asks about: all of it is that server's word.
+/// A call of an agent elsewhere, that another program's pet server asks about: all of it is
+/// that server's word.
 pub fn of_pet_server(tool: &str, params: &Value, source: &str, session: &str) -> Question {
     let name = ToolName { tool: tool.to_owned(), client: None };
     let subject = Subject::Tool(question::ToolCall { arguments: Some(written(params)), ..of_tool(name) });

@@ -1,5 +1,5 @@
-//! Commands as the real analysis shows them, for the sample data that the pages are tried and pictured with: so no picture
-//! says what the app would not.
+//! Commands as the real analysis shows them, for the sample data that the pages are tried and pictured with:
+//! so no picture says what the app would not.
 
 use countersign_approvals::question::{Command, Looked, Runner, Subject as Wanted, why};
 use countersign_commands::analysis::analyze_argv;
