@@ -13,8 +13,8 @@ pub struct Message {
     pub exec: Option<Exec>,
     /// `/elevated`, if it is there.
     pub elevated: Option<ElevatedDirective>,
-    /// First word after an `/exec` that names nothing to set: a message that is nothing but this command was meant
-    /// otherwise.
+    /// First word after an `/exec` that names nothing to set: a message that is nothing but this command was
+    /// meant otherwise.
     pub unexpected: Option<String>,
 }
 
@@ -90,14 +90,15 @@ impl Message {
         }
     }
 
-    /// Whether nothing but directives was said. Such a message speaks of its session, any other of its own run.
+    /// Whether nothing but directives was said. Such a message speaks of its session, any
+    /// other of its own run.
     #[must_use]
     pub fn is_only_directives(&self) -> bool {
         self.cleaned.is_empty() && (self.exec.is_some() || self.elevated.is_some())
     }
 
-    /// What is answered. `unavailable` is what is said where elevation is not to be had; `sandboxed` whether the session
-    /// runs in a sandbox now.
+    /// What is answered. `unavailable` is what is said where elevation is not to be had; `sandboxed` whether
+    /// the session runs in a sandbox now.
     #[must_use]
     pub fn reply(
         &self,
@@ -321,7 +322,8 @@ fn at_end(body: &str, directive: &str) -> usize {
     body.len() - body.trim_start_matches(is_space).len() + directive.len()
 }
 
-/// `key=value` words, and how far they reach. What is no such word, and everything after it, stays in the message.
+/// `key=value` words, and how far they reach. What is no such word, and everything after it,
+/// stays in the message.
 fn arguments(raw: &str, release: Release) -> (Exec, usize) {
     let mut exec = Exec::default();
     let mut at = match release {
@@ -386,7 +388,8 @@ fn level_length(raw: &str) -> usize {
     raw.len() - raw.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '-').len()
 }
 
-/// The message without a span, and without what only belonged to it: its line if it had one for itself, else one blank.
+/// The message without a span, and without what only belonged to it: its line if it had one for
+/// itself, else one blank.
 fn without(body: &str, start: usize, end: usize) -> String {
     let blank = |c: char| c == ' ' || c == '\t';
     let (before, after) = (&body[..start], &body[end..]);

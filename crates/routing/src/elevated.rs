@@ -31,8 +31,8 @@ pub struct Shut {
     pub key: String,
 }
 
-/// The gates that are shut for a sender. Both places have to let it through: nothing is open unless it says so, as without
-/// `allowFrom` for all agents nobody is.
+/// The gates that are shut for a sender. Both places have to let it through: nothing is open unless it says
+/// so, as without `allowFrom` for all agents nobody is.
 #[must_use]
 pub fn shut(global: &Gates, agent: &Gates, sender: Sender<'_>) -> Vec<Shut> {
     let mut shut = Vec::new();

@@ -1,9 +1,9 @@
-//! Where a run goes and under which policy: what a message says about it ([`directive`]), what is set for session, agent
-//! and all agents ([`route`]), who may lift a session out of its sandbox ([`elevated`]), and which node is meant
-//! ([`nodes`]).
+//! Where a run goes and under which policy: what a message says about it ([`directive`]), what is set for
+//! session, agent and all agents ([`route`]), who may lift a session out of its sandbox ([`elevated`]), and
+//! which node is meant ([`nodes`]).
 //!
-//! Nothing here runs or stores anything, and nothing here allows: what comes out is a place and a policy that the host's
-//! own document can only make stricter.
+//! Nothing here runs or stores anything, and nothing here allows: what comes out is a place and a policy that
+//! the host's own document can only make stricter.
 
 pub mod directive;
 pub mod elevated;

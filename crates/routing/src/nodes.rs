@@ -139,7 +139,8 @@ pub fn find<'a>(nodes: &'a [Candidate], query: &str, release: Release) -> Result
     Err(NodeError::Ambiguous { query: query.to_owned(), matches: matches.collect() })
 }
 
-/// The node for a run with `host=node`: the one that is set, or that the run names, or the only one that can be meant.
+/// The node for a run with `host=node`: the one that is set, or that the run names, or the only one
+/// that can be meant.
 pub fn choose<'a>(
     nodes: &'a [Candidate],
     bound: Option<&str>,
@@ -284,7 +285,8 @@ fn is_prefix(node: &Candidate, query: &str) -> bool {
     query.encode_utf16().count() >= MIN_PREFIX && node.id.as_str().starts_with(query)
 }
 
-/// A name as names are compared: composed, in lower case, with one `-` for everything between letters, marks and digits.
+/// A name as names are compared: composed, in lower case, with one `-` for everything between letters,
+/// marks and digits.
 fn normal_name(name: &str) -> String {
     let composed = ComposingNormalizerBorrowed::new_nfc().normalize(name);
     let mut normal = String::with_capacity(composed.len());
@@ -315,7 +317,8 @@ fn normal_name(name: &str) -> String {
     normal
 }
 
-/// The one under the peers' present name, where the others are the same program under one of its former names.
+/// The one under the peers' present name, where the others are the same program under one of
+/// its former names.
 fn current_of_renamed<'a>(matches: &[&'a Candidate]) -> Option<&'a Candidate> {
     let client = |node: &Candidate| node.client.as_deref().unwrap_or_default().trim().to_lowercase();
     let mut current = matches.iter().filter(|node| client(node).starts_with("openclaw-"));

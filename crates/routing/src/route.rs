@@ -1,8 +1,8 @@
 //! Where one run goes and under which policy (docs/protocol/routing.md, "Precedence"): what the run names,
 //! what was said for it or for its session, and what is set for its agent and for all.
 //!
-//! A run can only harden. What was said for a session counts for as much as a person confirmed; what nobody confirmed
-//! hardens too, and never loosens, whatever is set later.
+//! A run can only harden. What was said for a session counts for as much as a person confirmed; what nobody
+//! confirmed hardens too, and never loosens, whatever is set later.
 
 use super::Release;
 use super::directive::Runtime;
@@ -282,8 +282,8 @@ impl RouteDefaults {
     }
 }
 
-/// Where a run goes. Never to a place that is less shut off than what is set, and never to another one because that is not
-/// to be had.
+/// Where a run goes. Never to a place that is less shut off than what is set, and never to another one
+/// because that is not to be had.
 pub fn resolve(layers: &Layers<'_>, around: Surroundings) -> Result<Route, RouteError> {
     let standing = RouteDefaults::of(layers, around);
     let tool = layers.tool;
@@ -340,7 +340,8 @@ pub fn loosenings(before: &RouteDefaults, after: &RouteDefaults) -> Vec<(RouteFi
         let (from, to) = (before.elevated.value, after.elevated.value);
         found.push((RouteField::Elevated, from.to_string(), to.to_string()));
     }
-    // A sandbox's built-in policy comes with its walls: whoever comes into it for no more than that takes no step out.
+    // A sandbox's built-in policy comes with its walls: whoever comes into it for no more than that
+    // takes no step out.
     let comes_in = after.host == ExecHost::Sandbox
         && before.host != ExecHost::Sandbox
         && before.security.layer == RouteLayer::BuiltIn
@@ -446,7 +447,8 @@ fn hardened<T: Ord>(set: Sourced<T>, named: Option<T>) -> Sourced<T> {
     }
 }
 
-/// What is built in for runs at a place. On this machine the approvals document holds too; a node knows only its own.
+/// What is built in for runs at a place. On this machine the approvals document holds too; a node
+/// knows only its own.
 const fn built_in(host: ExecHost) -> Security {
     match host {
         ExecHost::Gateway | ExecHost::Sandbox => Security::Allowlist,
