@@ -1,9 +1,10 @@
 //! What is set about tools: the peers' keys below `tools`, for all agents and for single ones
 //! (docs/protocol/tools.md, "Allow and deny").
 //!
-//! Read from the document that says where commands run, once; what comes out has its patterns ready. Members that mean
-//! nothing here are left alone below `tools`, where the peers have many of their own, and are an error in the small
-//! objects, where a misspelt `deny` would leave open what it was to shut. So is a value of the wrong kind.
+//! Read from the document that says where commands run, once; what comes out has its patterns ready. Members
+//! that mean nothing here are left alone below `tools`, where the peers have many of their own, and are an
+//! error in the small objects, where a misspelt `deny` would leave open what it was to shut. So is a value
+//! of the wrong kind.
 
 use super::names::List;
 use super::read::At;
@@ -28,9 +29,9 @@ pub struct Config {
     pub(super) unsupported: Vec<String>,
 }
 
-/// What becomes of an allowlist that names only tools of plugins which are not loaded, in the three steps that ask
-/// (docs/protocol/tools.md, "Stale lists"). Denies always hold. A profile that is known names core tools, so
-/// that it is a group's list that is dropped.
+/// What becomes of an allowlist that names only tools of plugins which are not loaded, in the three steps
+/// that ask (docs/protocol/tools.md, "Stale lists"). Denies always hold. A profile that is known names core
+/// tools, so that it is a group's list that is dropped.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Strictness {
     /// It is dropped, and a warning says so: a stale list is not to take every core tool.
@@ -150,8 +151,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// Where something is of the wrong kind, is there twice, or is more than is looked at. All of it counts for nothing
-    /// then, because what it was to shut would be open.
+    /// Where something is of the wrong kind, is there twice, or is more than is looked at. All of it counts
+    /// for nothing then, because what it was to shut would be open.
     pub fn read(document: &Map<String, Value>) -> Result<Self, ConfigError> {
         let root = At::root(document);
         let tools = root.object("tools")?;
@@ -227,8 +228,8 @@ impl Config {
 }
 
 impl Lists {
-    /// Reads the lists of one group or channel, `{allow, alsoAllow, deny}`. `path` is where they are written, for the
-    /// error.
+    /// Reads the lists of one group or channel, `{allow, alsoAllow, deny}`. `path` is where they are
+    /// written, for the error.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The tools of a run by their names, so that an entry finds its tools instead of every tool being held against every
-//! entry.
+//! The tools of a run by their names, so that an entry finds its tools instead of every tool being held
+//! against every entry.
 
 use super::names::{Entry, Pattern, also_known, let_in_with, normalised};
 use super::pipeline::{Origin, Tool};

@@ -11,8 +11,8 @@ use super::warning::{Effect, Warning};
 use countersign_commands::text::is_js_space as is_space;
 use std::borrow::Cow;
 
-/// The lists of one step: a tool that is on a deny list is out, and where there is an entry on an allowlist only what is
-/// on one stays.
+/// The lists of one step: a tool that is on a deny list is out, and where there is an entry on an allowlist
+/// only what is on one stays.
 pub(super) struct Layer<'c> {
     pub(super) step: Step,
     allow: Vec<Cow<'c, List>>,
@@ -71,8 +71,8 @@ impl<'c> Layer<'c> {
         self.allow.iter().any(|list| !list.is_empty())
     }
 
-    /// What stays, in the order of the tools. Depends on nothing but each tool itself, and on which of them are there at
-    /// all.
+    /// What stays, in the order of the tools. Depends on nothing but each tool itself, and on which of them
+    /// are there at all.
     pub(super) fn judge(
         &self,
         index: &Index<'_>,
@@ -150,8 +150,8 @@ impl Default for Seen {
 impl Seen {
     fn add(&mut self, entry: &Entry, found: bool, by: By) {
         let is_core = entry.is_core;
-        // A tool that is part of the product and not here is none of a plugin, and neither is a group that does not
-        // exist: a list with them was to shut out everything else, and does.
+        // A tool that is part of the product and not here is none of a plugin, and neither is a group that
+        // does not exist: a list with them was to shut out everything else, and does.
         self.is_stale &= !found && !is_core && !entry.is_wrong_group();
         if !found && by == By::Person {
             self.not_here |= is_core;
@@ -169,7 +169,8 @@ impl Seen {
     }
 }
 
-/// The profile of an agent or of all, with what is allowed besides; what the agent says replaces what is said for all.
+/// The profile of an agent or of all, with what is allowed besides; what the agent says replaces what
+/// is said for all.
 fn profile<'c>(
     (agent, global): (Option<&'c ProfileLists>, Option<&'c ProfileLists>),
     step: fn(Option<String>) -> Step,
@@ -189,8 +190,8 @@ fn profile<'c>(
     layer
 }
 
-/// What is set for the run's model, else for its provider; never both. A model that is written with its provider is found
-/// as it is written too.
+/// What is set for the run's model, else for its provider; never both. A model that is written with its
+/// provider is found as it is written too.
 fn by_provider<'c>(scope: &'c Scope, run: &Run<'_>) -> Option<&'c ProfileLists> {
     if scope.by_provider.is_empty() {
         return None;

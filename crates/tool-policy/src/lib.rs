@@ -1,9 +1,9 @@
 //! Which tools an agent's run has (docs/protocol/tools.md), and how their parameters are told to a
 //! model ([`schema`]).
 //!
-//! What is set is read once ([`Config`]), made ready for a run ([`Pipeline`]), and applied to the tools that are there.
-//! Every step can only take tools away; which one took each is part of the answer. Having a tool is no leave to use it:
-//! what a call may do is asked about when it is made.
+//! What is set is read once ([`Config`]), made ready for a run ([`Pipeline`]), and applied to the tools that
+//! are there. Every step can only take tools away; which one took each is part of the answer. Having a tool
+//! is no leave to use it: what a call may do is asked about when it is made.
 //!
 //! ```
 //! use countersign_tool_policy::{Config, Origin, Pipeline, Run, Tool};

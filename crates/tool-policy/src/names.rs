@@ -1,15 +1,16 @@
 //! Names of tools, and lists of entries that are for some of them (docs/protocol/tools.md, "Names").
 //!
-//! An entry of a peer's configuration means the same here as there: `read`, `write` and `edit` are for `read_file`,
-//! `write_file` and `append_file`, and `edit_file`; `sessions_spawn` is for what starts another agent, `subagent` and
-//! `spawn`. It goes one way only: `read_file` is not for a tool that is called `read`.
+//! An entry of a peer's configuration means the same here as there: `read`, `write` and `edit` are for
+//! `read_file`, `write_file` and `append_file`, and `edit_file`; `sessions_spawn` is for what starts another
+//! agent, `subagent` and `spawn`. It goes one way only: `read_file` is not for a tool that is called `read`.
 
 use super::ConfigError;
 use super::tables;
 use countersign_commands::text::is_js_space as is_space;
 use std::borrow::Cow;
 
-/// A name as it is compared: without blanks around it, in lower case, and without the words that older releases had for it.
+/// A name as it is compared: without blanks around it, in lower case, and without the words that older
+/// releases had for it.
 pub fn normalised(name: &str) -> Cow<'_, str> {
     let trimmed = name.trim_matches(is_space);
     let folded = if trimmed.is_ascii() && !trimmed.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -36,8 +37,8 @@ pub(super) fn also_known(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// By which names a tool is let in, though no deny of them takes it out: who may write files may patch them. That is the
-/// newest release's rule; the older one's has `exec` in this place.
+/// By which names a tool is let in, though no deny of them takes it out: who may write files may patch them.
+/// That is the newest release's rule; the older one's has `exec` in this place.
 pub(super) fn let_in_with(name: &str) -> &'static [&'static str] {
     if name == APPLY_PATCH { &["write", "write_file"] } else { &[] }
 }
@@ -195,7 +196,8 @@ impl Glob {
         Self { start: start.into(), middle, end: end.into() }
     }
 
-    /// Takes time proportional to the name's length: the leftmost place of each part leaves most to those after it.
+    /// Takes time proportional to the name's length: the leftmost place of each part leaves most
+    /// to those after it.
     pub(super) fn matches(&self, name: &str) -> bool {
         let Some(mut rest) = name.strip_prefix(&*self.start).and_then(|name| name.strip_suffix(&*self.end))
         else {

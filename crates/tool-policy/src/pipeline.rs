@@ -148,8 +148,8 @@ impl<'c> Pipeline<'c> {
         Ok(Self { strictness: config.strictness, owner_only, has_patch, layers, warnings })
     }
 
-    /// Which of these tools the run has. Each step can only take away, and is asked about all of them: which steps come
-    /// before it changes nothing but who is named.
+    /// Which of these tools the run has. Each step can only take away, and is asked about all of them: which
+    /// steps come before it changes nothing but who is named.
     ///
     /// # Errors
     ///

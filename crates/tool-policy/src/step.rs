@@ -29,7 +29,8 @@ pub enum Step {
     Sandbox,
     /// What a sub-agent may have.
     SubAgent,
-    /// Parameter schemas are normalised ([`super::schema`]): ahead of the hooks, which see what the model sees.
+    /// Parameter schemas are normalised ([`super::schema`]): ahead of the hooks, which see
+    /// what the model sees.
     Schemas,
     /// Hooks are put around execution.
     Hooks,
@@ -38,14 +39,15 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether an allowlist that names only tools of plugins which are not loaded is dropped here, unless that is strict.
+    /// Whether an allowlist that names only tools of plugins which are not loaded is dropped here,
+    /// unless that is strict.
     #[must_use]
     pub fn drops_stale_lists(&self) -> bool {
         matches!(self, Self::Profile(_) | Self::ProviderProfile(_) | Self::Group)
     }
 
-    /// Whether a person is told of entries that mean nothing here. What a sandbox and a sub-agent may have is built in
-    /// for the most part, and names much that is not there.
+    /// Whether a person is told of entries that mean nothing here. What a sandbox and a sub-agent may have is
+    /// built in for the most part, and names much that is not there.
     pub(super) fn tells_of_unknown(&self) -> bool {
         !matches!(self, Self::Sandbox | Self::SubAgent)
     }

@@ -1,19 +1,21 @@
 //! What is built in: groups, profiles, and the lists that hold where nobody wrote one
 //! (docs/protocol/tools.md, "Groups and profiles").
 //!
-//! The newest release (2026.9) is the base. What only the older one (2026.2) has is kept beside it, as such a name can mean
-//! nothing else; each table says what is from where. Names of Countersign's own tools stand beside those of the peers that
-//! they do the work of.
+//! The newest release (2026.9) is the base. What only the older one (2026.2) has is kept beside it, as such a
+//! name can mean nothing else; each table says what is from where. Names of Countersign's own tools stand
+//! beside those of the peers that they do the work of.
 
 use super::names::{Glob, List};
 use std::sync::LazyLock;
 
-/// Members of a group; the name is normalised. `group:plugins` is none of these: its members are what is loaded.
+/// Members of a group; the name is normalised. `group:plugins` is none of these: its members
+/// are what is loaded.
 pub(super) fn group(name: &str) -> Option<&'static [&'static str]> {
     GROUPS.iter().find(|(group, _)| *group == name).map(|(_, members)| *members)
 }
 
-/// The group that a tool is shown under, without `group:`; the name is normalised. `group:openclaw` is a collection of others'.
+/// The group that a tool is shown under, without `group:`; the name is normalised. `group:openclaw` is a
+/// collection of others'.
 pub fn section(tool: &str) -> Option<&'static str> {
     let has = |members: &[&str]| members.contains(&tool);
     let (group, _) = GROUPS.iter().find(|(group, members)| *group != EVERYTHING && has(members))?;
@@ -69,7 +71,8 @@ fn core() -> impl Iterator<Item = &'static str> {
     grouped.chain(UNGROUPED).copied()
 }
 
-/// The newest release's, with what only the older one has: `image`. The newest one takes `cron` for `automations`.
+/// The newest release's, with what only the older one has: `image`. The newest one takes `cron`
+/// for `automations`.
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "group:agents",
@@ -105,7 +108,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("group:memory", &["memory_search", "memory_get"]),
     ("group:messaging", &["message"]),
     ("group:nodes", &["nodes", "computer", "mobile_ui"]),
-    // The older release's: what the newest one adds to it is not established. Neither has files or commands in it.
+    // The older release's: what the newest one adds to it is not established. Neither has files
+    // or commands in it.
     (
         EVERYTHING,
         &[
@@ -167,8 +171,9 @@ const EVERYTHING: &str = "group:openclaw";
 /// Tools that are in no group.
 const UNGROUPED: &[&str] = &["whatsapp_login"];
 
-/// The newest release's. It lets `gateway` into `minimal` for updates of itself alone, which no entry can say: it stays
-/// out, as in the older release. What it calls session tools of `messaging` is taken for those that start nothing.
+/// The newest release's. It lets `gateway` into `minimal` for updates of itself alone, which no entry can
+/// say: it stays out, as in the older release. What it calls session tools of `messaging` is taken for those
+/// that start nothing.
 const PROFILES: &[(&str, &[&str])] = &[
     ("minimal", &["session_status"]),
     (
@@ -244,7 +249,8 @@ const OWNER_ONLY: &[&str] = &[
     "openclaw",
 ];
 
-/// What a sandbox lets through where nobody says: the newest release's. The older one lacks `ls` and two of the sessions'.
+/// What a sandbox lets through where nobody says: the newest release's. The older one lacks `ls` and two
+/// of the sessions'.
 const SANDBOX_ALLOW: &[&str] = &[
     "exec",
     "process",
@@ -265,17 +271,17 @@ const SANDBOX_ALLOW: &[&str] = &[
     "session_status",
 ];
 
-/// What looks at a picture in the newest release and in the older one. A sandbox that lets anything through lets this
-/// through too unless it is denied.
+/// What looks at a picture in the newest release and in the older one. A sandbox that lets anything through
+/// lets this through too unless it is denied.
 const SANDBOX_ALWAYS: &[&str] = &["view_image", "image"];
 
-/// What a sandbox denies where nobody says: the newest release's, without the ids of channels, which are no tools here. The
-/// older one lacks the last two.
+/// What a sandbox denies where nobody says: the newest release's, without the ids of channels, which are no
+/// tools here. The older one lacks the last two.
 const SANDBOX_DENY: &[&str] =
     &["browser", "canvas", "nodes", "automations", "gateway", "computer", "mobile_ui"];
 
-/// What no sub-agent has: the newest release's, and `whatsapp_login` of the older one. That one denies reading the memory
-/// too.
+/// What no sub-agent has: the newest release's, and `whatsapp_login` of the older one. That one denies
+/// reading the memory too.
 const SUB_AGENT_DENY: &[&str] = &[
     "gateway",
     "agents_list",
@@ -289,7 +295,8 @@ const SUB_AGENT_DENY: &[&str] = &[
     "whatsapp_login",
 ];
 
-/// What a sub-agent that may start none has not either: the newest release's. The older one lets it manage some.
+/// What a sub-agent that may start none has not either: the newest release's. The older one
+/// lets it manage some.
 const LEAF_DENY: &[&str] =
     &["subagents", "sessions_list", "sessions_history", "sessions_search", "sessions_spawn"];
 

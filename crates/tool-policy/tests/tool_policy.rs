@@ -205,16 +205,16 @@ proptest! {
         prop_assert_eq!(world.outcome(), outcome);
     }
 
-    /// A second look at what is left takes nothing more, strict or not: a list that held has a tool among those that are
-    /// left, or nothing is left; a list that was dropped named none of what there was.
+    /// A second look at what is left takes nothing more, strict or not: a list that held has a tool among
+    /// those that are left, or nothing is left; a list that was dropped named none of what there was.
     #[test]
     fn what_is_left_stays(world in world()) {
         let left = kept(&world.tools, &world.outcome());
         prop_assert_eq!(kept(&left, &world.with(&left)), left);
     }
 
-    /// Strict, a tool's fate is its own: with some of the tools, those of them are left that are left with all. Otherwise
-    /// with some of them at least those, as a list can be stale only for want of a tool.
+    /// Strict, a tool's fate is its own: with some of the tools, those of them are left that are left with
+    /// all. Otherwise with some of them at least those, as a list can be stale only for want of a tool.
     #[test]
     fn other_tools_do_not_matter_but_to_stale_lists(world in world(), other in tools()) {
         let mut all = world.tools.clone();
@@ -239,8 +239,8 @@ proptest! {
         prop_assert!(strict.iter().all(|at| lenient.contains(at)), "{:?} {:?}", strict, lenient);
     }
 
-    /// Nothing comes back by denying more; in a sandbox, where a list replaces the one of all or the one that is built
-    /// in, by denying more in a list that is there.
+    /// Nothing comes back by denying more; in a sandbox, where a list replaces the one of all or the one that
+    /// is built in, by denying more in a list that is there.
     #[test]
     fn denying_more_never_gives_a_tool(world in world(), place in select(DENIES), entry in select(ENTRIES)) {
         let before = world.outcome().kept;
@@ -265,8 +265,8 @@ proptest! {
         }
     }
 
-    /// No step gives back what another took: without a step that others do not depend on, at least as much is left, and
-    /// what is left more is what that step took.
+    /// No step gives back what another took: without a step that others do not depend on, at least as much is
+    /// left, and what is left more is what that step took.
     #[test]
     fn each_step_only_takes_away(world in world()) {
         let outcome = world.outcome();

@@ -44,8 +44,8 @@ pub enum Cleaning {
 }
 
 impl Dialect {
-    /// How a provider takes tools, by its name. Gemini's models have their words behind other providers too; a provider of
-    /// Anthropic's never has, whatever else it is called.
+    /// How a provider takes tools, by its name. Gemini's models have their words behind other providers too;
+    /// a provider of Anthropic's never has, whatever else it is called.
     #[must_use]
     pub fn of(provider: &str, model: Option<&str>) -> Self {
         let (provider, model) = (provider.to_lowercase(), model.unwrap_or_default().to_lowercase());

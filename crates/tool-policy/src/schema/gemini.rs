@@ -1,8 +1,8 @@
 //! What Gemini refuses, taken out or said in other words (docs/protocol/tools.md, "Schemas"). Constraints
 //! that are lost are still checked by whoever runs the tool.
 //!
-//! What comes out has no keyword of [`REFUSED`], no `const`, null nowhere beside other values, at most one union, which
-//! is of two variants or more and has no `type` beside it, and requires only what it has.
+//! What comes out has no keyword of [`REFUSED`], no `const`, null nowhere beside other values, at most one
+//! union, which is of two variants or more and has no `type` beside it, and requires only what it has.
 
 use super::places::{METADATA, changed, shared_type};
 use serde_json::{Map, Value, json};
@@ -89,7 +89,8 @@ fn is_null(variant: &Value) -> bool {
     says("type", json!("null")) || says("enum", json!([null]))
 }
 
-/// The only variant that is left in place of its union. What is said beside the union is said of this place, so it stays.
+/// The only variant that is left in place of its union. What is said beside the union is said of this
+/// place, so it stays.
 fn take_in(schema: &mut Map<String, Value>, only: Map<String, Value>) {
     schema.shift_remove("type");
     for (keyword, value) in only {

@@ -1,7 +1,8 @@
 //! References within a schema, put in place of what they refer to.
 //!
-//! One that leads back to itself becomes `{}`, and of one that leads nowhere only its description is left. How often
-//! something is inlined is bounded by what comes out: a few lines can stand for more than fits anywhere.
+//! One that leads back to itself becomes `{}`, and of one that leads nowhere only its description is left.
+//! How often something is inlined is bounded by what comes out: a few lines can stand for more
+//! than fits anywhere.
 
 use super::SchemaError;
 use super::measure::{Budget, check_depth};
@@ -24,7 +25,8 @@ struct Inliner<'a> {
 impl<'a> Inliner<'a> {
     fn schema(&mut self, schema: &'a Value, depth: usize) -> Result<Value, SchemaError> {
         let Value::Object(members) = schema else { return self.data(schema, depth) };
-        // Following counts as a level: a chain of references is as deep to whoever follows it. The root was not followed.
+        // Following counts as a level: a chain of references is as deep to whoever follows it. The root
+        // was not followed.
         check_depth(depth + self.open.len() - 1)?;
         if let Some(Value::String(reference)) = members.get("$ref") {
             return self.follow(reference, members, depth);

@@ -71,5 +71,6 @@ pub const MAX_DEPTH: usize = 64;
 /// Values of a schema: some hundred properties with all that is said of them.
 pub const MAX_NODES: usize = 10_000;
 
-/// Names and texts of a schema, in bytes: sent with every request of a run, so more would leave no room for anything else.
+/// Names and texts of a schema, in bytes: sent with every request of a run, so more would leave no room
+/// for anything else.
 pub const MAX_BYTES: usize = 256 * 1_024;

@@ -2,11 +2,11 @@
 //! union there, references inlined, `nullable` in JSON Schema's own words, and for Gemini nothing that it
 //! refuses.
 //!
-//! What comes out tells a model what a tool takes. It may let through more than the schema that came in, as a union at
-//! the root cannot be said; so whoever runs the tool checks its parameters against the original.
+//! What comes out tells a model what a tool takes. It may let through more than the schema that came in, as a
+//! union at the root cannot be said; so whoever runs the tool checks its parameters against the original.
 //!
-//! Normalising what came out changes nothing more. Schemas come from whoever brings the tool: depth and size are looked
-//! at before anything else is, without recursion.
+//! Normalising what came out changes nothing more. Schemas come from whoever brings the tool: depth and size
+//! are looked at before anything else is, without recursion.
 
 mod declaration;
 mod gemini;
@@ -48,7 +48,8 @@ pub enum SchemaError {
     },
 }
 
-/// The schema as a provider takes it. Without one, and with an empty one, the tool takes an object without any property.
+/// The schema as a provider takes it. Without one, and with an empty one, the tool takes an object
+/// without any property.
 ///
 /// # Errors
 ///

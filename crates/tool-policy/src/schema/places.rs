@@ -1,4 +1,5 @@
-//! Where schemas stand within a schema: a property may be called `type` or `$ref`, and a default may look like a schema.
+//! Where schemas stand within a schema: a property may be called `type` or `$ref`, and a default may
+//! look like a schema.
 
 use serde_json::{Map, Value};
 

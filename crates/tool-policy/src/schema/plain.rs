@@ -1,4 +1,5 @@
-//! What every provider needs and nobody minds: OpenAPI's `nullable` in JSON Schema's own words, and lists that say of what.
+//! What every provider needs and nobody minds: OpenAPI's `nullable` in JSON Schema's own words, and lists
+//! that say of what.
 
 use super::places::{changed, has_type, variants};
 use serde_json::{Map, Value, json};

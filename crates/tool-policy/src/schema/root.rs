@@ -4,11 +4,11 @@ use super::places::{METADATA, has_type, shared_type, variants};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 
-/// The root without a union: one object with the properties of all variants. `anyOf` counts before `oneOf`; without
-/// either, `allOf` stays.
+/// The root without a union: one object with the properties of all variants. `anyOf` counts before `oneOf`;
+/// without either, `allOf` stays.
 ///
-/// What the union said of how properties go together is lost, and so is what else stood beside it: the object that comes
-/// out takes all that a variant takes.
+/// What the union said of how properties go together is lost, and so is what else stood beside it: the object
+/// that comes out takes all that a variant takes.
 pub(super) fn flattened(mut root: Map<String, Value>) -> Map<String, Value> {
     let Some(union) = variants(&root, "anyOf").or_else(|| variants(&root, "oneOf")) else {
         // A list of no variants is no union, and refused as if it were one.
@@ -43,7 +43,8 @@ pub(super) fn flattened(mut root: Map<String, Value>) -> Map<String, Value> {
     flat
 }
 
-/// An object's type and properties, where they are not said. No tool takes null in its place, whatever the schema says.
+/// An object's type and properties, where they are not said. No tool takes null in its place, whatever
+/// the schema says.
 pub(super) fn complete(root: &mut Map<String, Value>) {
     let is_object = has_type(root, "object");
     if is_object || !root.contains_key("type") {
