@@ -1,7 +1,8 @@
 //! The last stage before a plan is carried out: somebody is asked, or a rule says that nobody has to be.
 //!
-//! It comes after all hooks, so it sees the final parameters and exactly what would happen. It is the only place where
-//! approval has to do with tools. There is no gate that allows by default: a toolbox is made with one.
+//! It comes after all hooks, so it sees the final parameters and exactly what would happen. It is the only
+//! place where approval has to do with tools. There is no gate that allows by default: a toolbox
+//! is made with one.
 
 use crate::tool::{Call, Channel, Entrance, Preview};
 use countersign_protocol::pet::GATED_TOOLS;
@@ -11,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Allows or denies what a call would do.
 pub trait Gate: Send + Sync {
-    /// Judges a call whose parameters are final. Cancelling `abort` withdraws what was asked, and so does dropping the
-    /// future. Whatever goes wrong is a denial.
+    /// Judges a call whose parameters are final. Cancelling `abort` withdraws what was asked, and so does
+    /// dropping the future. Whatever goes wrong is a denial.
     fn judge<'a>(
         &'a self,
         call: &'a Call,
@@ -34,8 +35,8 @@ pub struct Denied {
     pub reason: String,
 }
 
-/// Which calls are judged although they change nothing, or are asked about where they are carried out. The others always
-/// are.
+/// Which calls are judged although they change nothing, or are asked about where they are carried out. The
+/// others always are.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Gating {
     /// Names of tools, normalised, wherever the call comes from.
@@ -80,14 +81,15 @@ pub fn stage(gating: &Gating, call: &Call, preview: &Preview) -> Stage {
     }
 }
 
-/// Whether why a call could not be planned is told only to whom a person allows it. Over the gateway the reason would say what there is
-/// on this machine: whether a path exists, is a folder, may be read. Whoever may read files there unasked may know that too.
+/// Whether why a call could not be planned is told only to whom a person allows it. Over the gateway the
+/// reason would say what there is on this machine: whether a path exists, is a folder, may be read. Whoever
+/// may read files there unasked may know that too.
 pub fn is_told_only_when_allowed(gating: &Gating, call: &Call) -> bool {
     call.caller.entrance == Entrance::Gateway && GATEWAY.iter().any(|reads| gating.gateway.contains(*reads))
 }
 
-/// Tools whose calls over the gateway are asked about unless it is configured otherwise: the folder that they keep to is the
-/// caller's own word.
+/// Tools whose calls over the gateway are asked about unless it is configured otherwise: the folder that they
+/// keep to is the caller's own word.
 const GATEWAY: [&str; 1] = ["read_file"];
 
 #[cfg(test)]

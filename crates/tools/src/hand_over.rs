@@ -1,9 +1,10 @@
-//! `subagent` and `spawn`: a task goes to a program that the person configured, always gated. `subagent` waits for its
-//! answer, `spawn` leaves it to go on, where `process` follows it. Neither is there unless a program is configured.
+//! `subagent` and `spawn`: a task goes to a program that the person configured, always gated. `subagent`
+//! waits for its answer, `spawn` leaves it to go on, where `process` follows it. Neither is there unless a
+//! program is configured.
 //!
 //! The program gets one JSON object on stdin, `{"tool", "task", "callId", "runId"?, "agentId", "sessionKey"?,
-//! "workspace"}`, and answers on stdout. Nothing of a call gets into its arguments, and nothing that an agent wrote gets to
-//! it but the task, which is what whoever allows it has seen.
+//! "workspace"}`, and answers on stdout. Nothing of a call gets into its arguments, and nothing that an agent
+//! wrote gets to it but the task, which is what whoever allows it has seen.
 
 use crate::exec::{ended, left};
 use crate::parameters::Parameters;

@@ -1,5 +1,5 @@
-//! Parameters of a call, read strictly: a member that nobody knows or of the wrong kind is an error, because a misspelt one
-//! that was to harden a call would be passed over.
+//! Parameters of a call, read strictly: a member that nobody knows or of the wrong kind is an error, because
+//! a misspelt one that was to harden a call would be passed over.
 
 use crate::tool::ToolError;
 use countersign_protocol::vocabulary::UnknownWord;

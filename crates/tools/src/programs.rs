@@ -1,5 +1,5 @@
-//! Programs that the person configured, as hooks and hand-overs use them. Nothing here starts one: whoever puts the crates
-//! together brings the place that does (node's `executor/program`).
+//! Programs that the person configured, as hooks and hand-overs use them. Nothing here starts one: whoever
+//! puts the crates together brings the place that does (node's `executor/program`).
 //!
 //! Nothing of a call gets into an argument list: what a program is told, it is told on stdin.
 
@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Starts programs that the person configured.
 pub trait Programs: Send + Sync {
-    /// Starts `argv` (program first, absolute) in a process group of its own, gives it `input` on stdin and waits for its
-    /// end. After `limits.time` the whole group is ended; cancelling `abort` ends it too, and so does dropping the future,
-    /// at once.
+    /// Starts `argv` (program first, absolute) in a process group of its own, gives it `input` on stdin and
+    /// waits for its end. After `limits.time` the whole group is ended; cancelling `abort` ends it too, and
+    /// so does dropping the future, at once.
     fn call<'a>(
         &'a self,
         argv: &'a [String],
@@ -26,8 +26,8 @@ pub trait Programs: Send + Sync {
 pub struct Limits {
     /// From its start to its end.
     pub time: Duration,
-    /// Bytes of stdout and stderr together that are kept, a few less when it printed more. The rest is read and thrown away:
-    /// whoever wants to notice asks for more than it takes.
+    /// Bytes of stdout and stderr together that are kept, a few less when it printed more. The rest is read
+    /// and thrown away: whoever wants to notice asks for more than it takes.
     pub output: usize,
 }
 

@@ -80,8 +80,8 @@ pub enum Availability {
     },
 }
 
-/// What is left of a toolbox for one caller. It is as old as the policy that it was made by: whoever calls by it makes it
-/// anew when that changes. Clones are the same one.
+/// What is left of a toolbox for one caller. It is as old as the policy that it was made by: whoever calls by
+/// it makes it anew when that changes. Clones are the same one.
 #[derive(Clone)]
 pub struct Selection {
     pub(crate) inner: Arc<Inner>,
@@ -121,8 +121,9 @@ impl Toolbox {
         self.inner.tools.values().map(|tool| tool.declaration())
     }
 
-    /// Leaves a caller the tools of which `judge`, the tool policy, says so, with their parameters as `normalised` writes
-    /// them for the caller's provider. `judge` is asked about every tool once; `normalised` about none that it removed.
+    /// Leaves a caller the tools of which `judge`, the tool policy, says so, with their parameters as
+    /// `normalised` writes them for the caller's provider. `judge` is asked about every tool once;
+    /// `normalised` about none that it removed.
     pub fn select(
         &self,
         mut judge: impl FnMut(&Declaration) -> Availability,

@@ -59,9 +59,10 @@ impl Drop for CallPermit {
     }
 }
 
-/// Calls that can be under way, acts that do not stop among them: as many as rewritten parameters are kept of.
+/// Calls that can be under way, acts that do not stop among them: as many as rewritten
+/// parameters are kept of.
 pub(crate) const MAX_CALLS: usize = 1_024;
 
-/// Calls that can wait for the gate at once: more than a person can answer, and few enough that those who need no answer
-/// still find a seat.
+/// Calls that can wait for the gate at once: more than a person can answer, and few enough that those who
+/// need no answer still find a seat.
 pub(crate) const MAX_WAITING: usize = 256;

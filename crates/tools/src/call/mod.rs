@@ -3,14 +3,14 @@
 //! 1. its tool is looked up among those that the policy left, and it gets a seat;
 //! 2. the hooks before it run, in their order, and may rewrite its parameters or block it;
 //! 3. its tool plans, without effect, what it would do with them;
-//! 4. the gate is asked about that plan, unless [`gate::stage`] says that it is not a person's to decide, and about a call that could not
-//!    be planned where the reason is not for its caller without a person's word;
+//! 4. the gate is asked about that plan, unless [`gate::stage`] says that it is not a person's to decide, and
+//!    about a call that could not be planned where the reason is not for its caller without a person's word;
 //! 5. that very plan is carried out;
 //! 6. the hooks after it are told, and nobody waits for them.
 //!
-//! Whoever calls it off is answered with [`ToolError::Aborted`]. Up to 5. nothing has happened then. An act is told to
-//! stop, and its caller is answered when it has, or after [`ABORT_GRACE`]; it is never cut off, because it could be half
-//! done.
+//! Whoever calls it off is answered with [`ToolError::Aborted`]. Up to 5. nothing has happened then. An act
+//! is told to stop, and its caller is answered when it has, or after [`ABORT_GRACE`]; it is never cut off,
+//! because it could be half done.
 
 use crate::gate::{self, Stage};
 use crate::hooks::Ended;
@@ -23,7 +23,8 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// What calls a call off: a token of its own, or that of the run that it belongs to. One token alone is enough.
+/// What calls a call off: a token of its own, or that of the run that it belongs to. One token
+/// alone is enough.
 #[derive(Clone, Debug, Default)]
 pub struct Abort {
     call: CancellationToken,
@@ -170,8 +171,8 @@ impl Selection {
     }
 }
 
-/// How long whoever calls a call off waits for its act to stop: somewhat longer than node takes to end all processes of a
-/// run.
+/// How long whoever calls a call off waits for its act to stop: somewhat longer than node takes to end all
+/// processes of a run.
 pub const ABORT_GRACE: Duration = Duration::from_secs(6);
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! What differs between two contents of a file, as hunks of lines: raw text, for whoever shows it to make safe.
+//! What differs between two contents of a file, as hunks of lines: raw text, for whoever shows
+//! it to make safe.
 //!
-//! A complete diff says it all: applied to what is there it gives exactly what would be written. That is tried before
-//! anybody sees it, so a fault in how it was made ends in a diff that cannot be allowed.
+//! A complete diff says it all: applied to what is there it gives exactly what would be written. That is
+//! tried before anybody sees it, so a fault in how it was made ends in a diff that cannot be allowed.
 
 use super::lines::{Ending, Line, LineEndings, lines};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
@@ -289,7 +290,8 @@ fn common(before: &str, after: &str) -> (usize, usize) {
     (start, end)
 }
 
-/// The steps from one list of lines to the other. Lines are compared as numbers, so that long ones cost nothing.
+/// The steps from one list of lines to the other. Lines are compared as numbers, so that long
+/// ones cost nothing.
 fn compare<'a>(old: &[Line<'a>], new: &[Line<'a>]) -> Vec<DiffOp> {
     let mut known = HashMap::new();
     let mut number = |line| {
@@ -316,11 +318,12 @@ pub(crate) const SHOWN_LINES: usize = 4_096;
 /// Bytes that the diffs of one plan show together, like the longest command that may be allowed.
 pub(crate) const SHOWN_BYTES: usize = 262_144;
 
-/// Lines between the first and the last change, on either side, that are compared at all: more changes than can be shown
-/// fit into far fewer.
+/// Lines between the first and the last change, on either side, that are compared at all: more changes than
+/// can be shown fit into far fewer.
 pub(crate) const COMPARED_LINES: usize = 50_000;
 
-/// Time for comparing one file. When it is over the rest is taken as replaced, which is longer and still true.
+/// Time for comparing one file. When it is over the rest is taken as replaced, which is
+/// longer and still true.
 pub(crate) const COMPARE_TIME: Duration = Duration::from_millis(200);
 
 /// Lines around a change that are shown too, as `diff -u` does.

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// A file that would be made, changed, moved or removed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileChange {
-    /// Where the file is, without links; for a move, where it would be moved from. UTF-8, without hidden characters beneath
-    /// the workspace.
+    /// Where the file is, without links; for a move, where it would be moved from. UTF-8, without hidden
+    /// characters beneath the workspace.
     pub path: PathBuf,
     /// The same as the agent wrote it.
     pub named: String,
@@ -119,9 +119,9 @@ impl FileChange {
         std::iter::once(self.path.as_path()).chain(to)
     }
 
-    /// The outermost folder from which on neither the file's place nor its content makes it one that something runs or obeys by
-    /// itself, or a hidden one. `None` where there is none, where the file would be gone or has other names, and where not all of
-    /// the change is shown.
+    /// The outermost folder from which on neither the file's place nor its content makes it one that
+    /// something runs or obeys by itself, or a hidden one. `None` where there is none, where the file would
+    /// be gone or has other names, and where not all of the change is shown.
     pub fn plain_below(&self) -> Option<&Path> {
         let by_content = |kind: &Sensitive| matches!(kind, Sensitive::Executable | Sensitive::Script);
         let is_plain = self.is_complete()
@@ -156,8 +156,8 @@ impl FileState {
         self.mode & 0o111 != 0
     }
 
-    /// What differs in another state of what should be the same file; `None` when nothing does. How many names it has is no
-    /// part of it: that changes with every link that somebody makes.
+    /// What differs in another state of what should be the same file; `None` when nothing does. How many
+    /// names it has is no part of it: that changes with every link that somebody makes.
     pub(crate) fn difference(&self, found: &Self) -> Option<String> {
         let mut parts = Vec::new();
         let mut part = |what: &str, expected: String, found: String| {

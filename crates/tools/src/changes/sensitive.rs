@@ -1,7 +1,8 @@
 //! Files that have other programs run something: what is written there is a command, only later.
 //!
-//! The list is short on purpose. It says why a person should look twice, and decides nothing: whatever a build or a test
-//! runs may be such a file, and no list knows them all. Names are compared without regard to case, as some file systems do.
+//! The list is short on purpose. It says why a person should look twice, and decides nothing: whatever a
+//! build or a test runs may be such a file, and no list knows them all. Names are compared without regard to
+//! case, as some file systems do.
 
 use std::path::Path;
 
@@ -10,7 +11,8 @@ use std::path::Path;
 pub enum Sensitive {
     /// Coding agents and editors obey it: `CLAUDE.md`, `.mcp.json`, `.vscode/`.
     Agent,
-    /// A build, a test run or an installation runs what it says: `Makefile`, `package.json`, `.github/workflows/`.
+    /// A build, a test run or an installation runs what it says: `Makefile`, `package.json`,
+    /// `.github/workflows/`.
     Build,
     /// It may be executed.
     Executable,

@@ -85,8 +85,8 @@ impl Order {
     }
 }
 
-/// The argument list that a text stands for: its words where it is one plain command, and the shell's otherwise. Whatever
-/// comes out is what is analysed, shown and run.
+/// The argument list that a text stands for: its words where it is one plain command, and the shell's
+/// otherwise. Whatever comes out is what is analysed, shown and run.
 fn argv(text: &str) -> Vec<String> {
     let analysis = analysis::analyze_text(text);
     if let [only] = analysis.segments.as_slice()

@@ -1,5 +1,6 @@
-//! The place that commands run at, as `exec` sees it. Whoever puts the crates together brings it: its router resolves where
-//! a command goes and under which policy, asks there if needed, and runs it. A call can only make that stricter.
+//! The place that commands run at, as `exec` sees it. Whoever puts the crates together brings it: its router
+//! resolves where a command goes and under which policy, asks there if needed, and runs it. A call can only
+//! make that stricter.
 
 use crate::runs::Ear;
 use crate::tool::{CallKey, Caller};
@@ -11,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Runs commands where they belong.
 pub trait ExecHost: Send + Sync {
-    /// Runs a command, asking if needed. `ear` is told when it was started (before that, nobody knows whether it may), and,
-    /// as far as that is known where it runs, what it prints. Cancelling `abort` withdraws the question or ends the
-    /// command; dropping the future does too.
+    /// Runs a command, asking if needed. `ear` is told when it was started (before that, nobody knows whether
+    /// it may), and, as far as that is known where it runs, what it prints. Cancelling `abort` withdraws the
+    /// question or ends the command; dropping the future does too.
     fn run<'a>(
         &'a self,
         run: HostRun,

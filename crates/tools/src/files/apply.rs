@@ -1,8 +1,9 @@
-//! Carrying steps out: everything is checked, everything new is written beside its place, then the files change places.
+//! Carrying steps out: everything is checked, everything new is written beside its place, then the
+//! files change places.
 //!
-//! What was there stays in its folder under a temporary name until all of it is done, so a failure or an abort in the
-//! middle is undone with the very files that were there. After a crash in the middle the old bytes are still there under
-//! such a name (`.countersign-….tmp`).
+//! What was there stays in its folder under a temporary name until all of it is done, so a failure or an
+//! abort in the middle is undone with the very files that were there. After a crash in the middle the old
+//! bytes are still there under such a name (`.countersign-….tmp`).
 
 use super::commit::{self, Failure, FileId, Names};
 use super::error::{FileError, shown};
@@ -21,8 +22,8 @@ use std::rc::Rc;
 /// Does all steps or, where one fails or `is_aborted` says so before it, none. Blocking.
 ///
 /// # Errors
-/// [`FileError::Changed`] when something is not what was planned on, [`FileError::Stuck`] when not everything could be
-/// undone.
+/// [`FileError::Changed`] when something is not what was planned on, [`FileError::Stuck`] when not everything
+/// could be undone.
 pub(super) fn carry_out(
     workspace: &Workspace,
     steps: &[Step],

@@ -1,8 +1,10 @@
-//! Putting one file in the place of another, so that what was there is still there under another name until all is done.
+//! Putting one file in the place of another, so that what was there is still there under another name
+//! until all is done.
 //!
-//! The file that is taken away is looked at once more when nobody can reach it by its name any longer: what was checked is
-//! what was replaced, or it is put back. That takes a file system that exchanges two names. On others (network file systems,
-//! some in user space) the old file is kept by a second link, and between looking and replacing stands one system call.
+//! The file that is taken away is looked at once more when nobody can reach it by its name any longer: what
+//! was checked is what was replaced, or it is put back. That takes a file system that exchanges two names. On
+//! others (network file systems, some in user space) the old file is kept by a second link, and between
+//! looking and replacing stands one system call.
 
 use super::error::FileError;
 use super::limits::TEMP_TRIES;
@@ -59,8 +61,8 @@ pub(super) fn temporary(folder: &OwnedFd, mode: Mode, path: &Path) -> Result<(St
     Err(FileError::io(path, "making a temporary file beside it", last))
 }
 
-/// Puts the new file in the place of `before`. The old one is then under the name that is returned, where there is one, and
-/// else under the temporary name.
+/// Puts the new file in the place of `before`. The old one is then under the name that is returned, where
+/// there is one, and else under the temporary name.
 pub(super) fn replace(names: Names<'_>, before: &Pinned) -> Result<Option<String>, Failure> {
     match exchange(names) {
         Ok(()) => {}

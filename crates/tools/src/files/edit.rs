@@ -10,8 +10,8 @@ use crate::changes::ChangeKind;
 use crate::tool::{Plan, ToolError};
 use serde_json::json;
 
-/// Replaces texts in a file. Several edits are all looked for in the file as it is, and may not overlap: what comes of them
-/// does not depend on their order.
+/// Replaces texts in a file. Several edits are all looked for in the file as it is, and may not overlap: what
+/// comes of them does not depend on their order.
 pub fn edit_file() -> FileTool {
     let edit = json!({
         "old_text": { "type": "string", "description": "Text that is there exactly once, to the letter." },

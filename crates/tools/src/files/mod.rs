@@ -1,12 +1,13 @@
 //! Files of one workspace: what a tool would change, as it is shown, and changing exactly that.
 //!
-//! Each tool resolves every path beneath the [`Workspace`], reads what is there, and works out the new bytes without writing
-//! any. What comes of it is a [`FileChange`] for whoever is asked, and an act that checks again, byte for byte, that the
-//! files are the ones that were shown before it replaces them, all of them or none.
+//! Each tool resolves every path beneath the [`Workspace`], reads what is there, and works out the new bytes
+//! without writing any. What comes of it is a [`FileChange`] for whoever is asked, and an act that checks
+//! again, byte for byte, that the files are the ones that were shown before it replaces them, all
+//! of them or none.
 //!
-//! Two things are not held off here. A hard link inside the workspace gives a file outside a second name: reading that
-//! name reads the file, as it would for any program; writing gives the name a file of its own, so what is outside keeps its
-//! bytes. And whatever somebody mounted beneath the workspace is part of it.
+//! Two things are not held off here. A hard link inside the workspace gives a file outside a second name:
+//! reading that name reads the file, as it would for any program; writing gives the name a file of its own,
+//! so what is outside keeps its bytes. And whatever somebody mounted beneath the workspace is part of it.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

@@ -5,8 +5,8 @@ use super::limits::PATH_BYTES;
 use countersign_policy::display::escape;
 use std::path::{Component, Path, PathBuf};
 
-/// Checks a path as an agent wrote it; gives it relative to the workspace, `..` and all. `roots` are the workspace's own
-/// paths: absolute paths are taken when they start with one of them.
+/// Checks a path as an agent wrote it; gives it relative to the workspace, `..` and all. `roots` are the
+/// workspace's own paths: absolute paths are taken when they start with one of them.
 pub(super) fn relative(named: &str, roots: [&Path; 2]) -> Result<PathBuf, PathProblem> {
     if named.is_empty() {
         return Err(PathProblem::Empty);
@@ -39,8 +39,8 @@ pub(super) fn relative(named: &str, roots: [&Path; 2]) -> Result<PathBuf, PathPr
 
 /// Refuses, for writing, a name that a person would not see as it is, or would take for another.
 ///
-/// Hidden characters have no place in the name of a file that an agent writes: the prompt shows them as codes, but nothing
-/// that lists the folder later does. Reading such a file is no matter.
+/// Hidden characters have no place in the name of a file that an agent writes: the prompt shows them as
+/// codes, but nothing that lists the folder later does. Reading such a file is no matter.
 pub(super) fn readable(real: &Path) -> Result<(), PathProblem> {
     for component in real.components() {
         let Component::Normal(name) = component else { continue };

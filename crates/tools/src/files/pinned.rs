@@ -1,4 +1,5 @@
-//! A file that would be changed: everything that must be the same later, and what a file that replaces it gets of it.
+//! A file that would be changed: everything that must be the same later, and what a file that
+//! replaces it gets of it.
 
 use super::error::{FileError, PathProblem};
 use super::limits::{ATTRIBUTE_BYTES, CHANGED_BYTES};
@@ -156,7 +157,8 @@ fn state_of(stat: &Stat, bytes: &[u8]) -> FileState {
     }
 }
 
-/// The access list, and what users set; none where the file system knows none. Others are the system's to set.
+/// The access list, and what users set; none where the file system knows none. Others are the
+/// system's to set.
 fn attributes(file: &File) -> Result<Vec<(CString, Vec<u8>)>, Errno> {
     let mut list = vec![0_u8; ATTRIBUTE_BYTES];
     let length = match fs::flistxattr(file, list.as_mut_slice()) {

@@ -1,8 +1,8 @@
 //! A folder that is opened once, and every path looked up beneath it by the kernel.
 //!
-//! Links may lead anywhere that is beneath the folder too, when a file is read and where folders of a path are links. What
-//! is then shown and pinned is the path without links. A file that is written must not be a link itself. Links with an
-//! absolute target count as leading out, as `openat2` has it, wherever they lead.
+//! Links may lead anywhere that is beneath the folder too, when a file is read and where folders of a path
+//! are links. What is then shown and pinned is the path without links. A file that is written must not be a
+//! link itself. Links with an absolute target count as leading out, as `openat2` has it, wherever they lead.
 
 use super::error::{FileError, PathProblem};
 use super::limits::{LOOKUP_TRIES, NEW_FOLDERS};

@@ -21,7 +21,8 @@ struct Entry {
 }
 
 impl Adjusted {
-    /// Keeps what a call's parameters have become; `None` forgets what an earlier call of the same ids left behind.
+    /// Keeps what a call's parameters have become; `None` forgets what an earlier call of the same
+    /// ids left behind.
     pub(super) fn set(&mut self, key: CallKey, params: Option<Map<String, Value>>) {
         self.take(&key);
         let Some(params) = params else { return };

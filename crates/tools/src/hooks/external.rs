@@ -1,9 +1,10 @@
 //! A hook that is a program of the person's: told by JSON on stdin, answers by JSON on stdout.
 //!
-//! On stdin: `{"hook":"before_tool_call","event":{…},"context":{…}}` with [`BeforeCall`] or [`AfterCall`] and [`Context`].
-//! Before a call it prints an [`HookAnswer`], `{}` when it has nothing to say. What it prints to stderr is logged and counts
-//! for nothing. It fails closed: whatever is not exactly an answer blocks the call, a member that nobody knows too, because
-//! it may be a misspelt `block`. After a call only its end counts, for the log.
+//! On stdin: `{"hook":"before_tool_call","event":{…},"context":{…}}` with [`BeforeCall`] or [`AfterCall`] and
+//! [`Context`]. Before a call it prints an [`HookAnswer`], `{}` when it has nothing to say. What it prints to
+//! stderr is logged and counts for nothing. It fails closed: whatever is not exactly an answer blocks the
+//! call, a member that nobody knows too, because it may be a misspelt `block`. After a call only its end
+//! counts, for the log.
 
 use super::{AfterCall, BeforeCall, Context, HOOK_TIME, Hook, HookAnswer, HookError};
 use crate::programs::{Limits, Printed, ProgramError, Programs};
@@ -127,7 +128,8 @@ pub(super) fn explained(error: &ProgramError) -> String {
 /// What a program may take. A little more is kept than it may print, so that what is longer is known to be.
 const LIMITS: Limits = Limits { time: HOOK_TIME, output: MAX_PRINTED + 64 };
 
-/// Bytes of stdout and stderr together: as much as a call that it answers can have had on the approval socket.
+/// Bytes of stdout and stderr together: as much as a call that it answers can have had on the
+/// approval socket.
 pub(super) const MAX_PRINTED: usize = 256_000;
 
 /// Characters of what a program said to stderr, from the end.

@@ -1,9 +1,10 @@
 //! Hooks around each call (docs/protocol/tools.md, "Hooks"): before it they may rewrite its parameters or
 //! block it, after it they are told what came of it.
 //!
-//! Before a call they run one after the other, the higher priority first, and each gets a copy of its own of the parameters
-//! as the agent wrote them. A hook that fails, takes too long or answers nonsense blocks the call, whatever others say:
-//! nobody knows what it would have said. After a call nobody waits for them, and their failures are only logged.
+//! Before a call they run one after the other, the higher priority first, and each gets a copy of its own of
+//! the parameters as the agent wrote them. A hook that fails, takes too long or answers nonsense blocks the
+//! call, whatever others say: nobody knows what it would have said. After a call nobody waits for them, and
+//! their failures are only logged.
 
 mod adjusted;
 pub mod external;
@@ -208,7 +209,8 @@ impl Hooks {
         })
     }
 
-    /// Runs what runs before a call, and gives its parameters back as hooks left them. Those are kept for [`Hooks::after`].
+    /// Runs what runs before a call, and gives its parameters back as hooks left them. Those are kept for
+    /// [`Hooks::after`].
     pub(crate) async fn before(&self, call: &Call) -> Result<Map<String, Value>, ToolError> {
         let mut merged = HookAnswer::default();
         for hook in &self.inner.hooks {
@@ -342,12 +344,12 @@ pub const HOOK_TIME: Duration = Duration::from_secs(15);
 /// Hooks that there can be: each makes every call wait.
 pub const MAX_HOOKS: usize = 32;
 
-/// Hooks that run at once before calls, and calls after which they run at once: each may be a program of its own, and an
-/// agent can make many calls at the same time. What is beyond that waits for its turn.
+/// Hooks that run at once before calls, and calls after which they run at once: each may be a program of its
+/// own, and an agent can make many calls at the same time. What is beyond that waits for its turn.
 const MAX_AT_ONCE: usize = 16;
 
-/// Calls after which hooks run or wait to: as many as can be under way. Beyond that hooks are slower than calls, and are
-/// not told.
+/// Calls after which hooks run or wait to: as many as can be under way. Beyond that hooks are slower than
+/// calls, and are not told.
 const MAX_TOLD: usize = 1_024;
 
 /// Characters of a reason that an agent is told.

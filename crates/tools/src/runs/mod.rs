@@ -1,8 +1,9 @@
-//! What was started by a call and may outlive it: a command that takes long, a task that was handed over. An agent sees its
-//! own runs, by its name and its session, and no others.
+//! What was started by a call and may outlive it: a command that takes long, a task that was handed over. An
+//! agent sees its own runs, by its name and its session, and no others.
 //!
-//! Every run is here from before it starts. As long as a call waits for it, it is that call's; when the call leaves it, the
-//! tool `process` is how its agent follows it. What runs, what is kept of it and for how long is bounded.
+//! Every run is here from before it starts. As long as a call waits for it, it is that call's; when the call
+//! leaves it, the tool `process` is how its agent follows it. What runs, what is kept of it and for how
+//! long is bounded.
 
 mod state;
 mod tail;
@@ -155,7 +156,8 @@ impl Runs {
         Self { inner: Arc::new(Inner { state: Mutex::default(), ids, ends: None, tracker, stop }) }
     }
 
-    /// The same before anything runs, with somebody who hears of the ends of runs that went on without their calls.
+    /// The same before anything runs, with somebody who hears of the ends of runs that went on
+    /// without their calls.
     #[must_use]
     pub fn telling(self, ends: Ends) -> Self {
         let Inner { ids, tracker, stop, .. } = &*self.inner;
@@ -454,7 +456,8 @@ impl Drop for Follower {
     }
 }
 
-/// Runs that can be under way: as many as calls that can wait to be allowed, because a command is asked about where it runs.
+/// Runs that can be under way: as many as calls that can wait to be allowed, because a command is asked
+/// about where it runs.
 pub(crate) const MAX_RUNNING: usize = 256;
 
 /// Of those, the runs of one agent and session, so that none takes all.

@@ -16,11 +16,12 @@ pub trait Tool: Send + Sync {
     /// What agents are told.
     fn declaration(&self) -> &Declaration;
 
-    /// Checks the parameters and fixes what would happen. Has no effect; may read. Dropping the future is safe.
+    /// Checks the parameters and fixes what would happen. Has no effect; may read. Dropping
+    /// the future is safe.
     fn plan<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Plan, ToolError>>;
 
-    /// The hooks that run around it already, if so: whoever takes it takes them with it and puts none around it again.
-    /// Nothing but a [`Wrapped`] has one to show.
+    /// The hooks that run around it already, if so: whoever takes it takes them with it and puts none around
+    /// it again. Nothing but a [`Wrapped`] has one to show.
     fn wrapped(&self) -> Option<&Wrapped> {
         None
     }
@@ -36,8 +37,8 @@ pub struct Plan {
 
 /// Carries a plan out.
 pub trait Act: Send {
-    /// Does what the plan said, or fails without having done part of it where that can be. `abort` has it stop; it must end
-    /// soon after. What it reports on the way goes to `progress`.
+    /// Does what the plan said, or fails without having done part of it where that can be. `abort` has it
+    /// stop; it must end soon after. What it reports on the way goes to `progress`.
     fn run(
         self: Box<Self>,
         progress: Progress,
@@ -50,7 +51,8 @@ pub trait Act: Send {
 pub enum Preview {
     /// Nothing: it only reads what its caller may read, or ends what its caller started.
     Harmless,
-    /// The place that it is carried out at looks at the whole of it and asks by itself (a command and its exec host).
+    /// The place that it is carried out at looks at the whole of it and asks by itself (a command
+    /// and its exec host).
     AskedThere {
         /// The command.
         exec: Box<ExecRequest>,

@@ -1,7 +1,7 @@
 //! A tool with the hooks around it.
 //!
-//! Hooks run once around each call, however a tool comes into a toolbox: whoever is given a tool that has hooks around it
-//! takes those for its own. There is no way to put a [`Wrapped`] into another one.
+//! Hooks run once around each call, however a tool comes into a toolbox: whoever is given a tool that has
+//! hooks around it takes those for its own. There is no way to put a [`Wrapped`] into another one.
 
 use super::{Call, Declaration, Plan, Tool, ToolError};
 use crate::hooks::Hooks;
@@ -24,7 +24,8 @@ pub(crate) struct Prepared {
 }
 
 impl Wrapped {
-    /// Puts `hooks` around a tool that agents are told of by `declaration`. A tool with hooks around it keeps its own.
+    /// Puts `hooks` around a tool that agents are told of by `declaration`. A tool with hooks around
+    /// it keeps its own.
     #[must_use]
     pub fn around(tool: &Arc<dyn Tool>, declaration: Declaration, hooks: &Hooks) -> Self {
         let declaration = Arc::new(declaration);

@@ -72,10 +72,10 @@ fn from(line: &usize) -> String {
 
 /// The text with all chunks in their places. Each is looked for behind the one before.
 ///
-/// Without anchors a chunk's lines must be there once only. The outermost anchor must be there once only, blanks around it
-/// aside; the next ones, and then the chunk, are the first behind it: that is what anchors are for. A chunk that only adds,
-/// without anchors, adds at the end. Lines are compared without their ends; those that stay keep theirs, and added ones get
-/// the end of the file's first line.
+/// Without anchors a chunk's lines must be there once only. The outermost anchor must be there once only,
+/// blanks around it aside; the next ones, and then the chunk, are the first behind it: that is what anchors
+/// are for. A chunk that only adds, without anchors, adds at the end. Lines are compared without their ends;
+/// those that stay keep theirs, and added ones get the end of the file's first line.
 ///
 /// # Errors
 /// When a chunk has no place, or more than one.

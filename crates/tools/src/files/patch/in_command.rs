@@ -1,5 +1,5 @@
-//! Finds the patch that a command hands to `apply_patch`, as agents write it in a shell's text. Strict: whatever more there is
-//! in the command, or could come of it in a shell, makes it no such command.
+//! Finds the patch that a command hands to `apply_patch`, as agents write it in a shell's text. Strict:
+//! whatever more there is in the command, or could come of it in a shell, makes it no such command.
 
 /// A patch in a command.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

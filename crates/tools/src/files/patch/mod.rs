@@ -1,8 +1,9 @@
 //! `apply_patch`: changes of several files in one text, in the format that OpenAI's models write.
 //!
-//! Stricter than its author's own tool, which guesses where a text does not fit: here spaces, quotes and dashes have to be
-//! the file's, each place has to be the only one, a file that is added must not be there, and a file that is moved must not
-//! replace another. What cannot be told is refused, and all files of a patch are changed or none.
+//! Stricter than its author's own tool, which guesses where a text does not fit: here spaces, quotes and
+//! dashes have to be the file's, each place has to be the only one, a file that is added must not be there,
+//! and a file that is moved must not replace another. What cannot be told is refused, and all files of a
+//! patch are changed or none.
 
 mod fit;
 mod in_command;

@@ -8,8 +8,9 @@
 //! chunk  := ("@@" | "@@ " anchor)* ((" " | "-" | "+") text)+ ["*** End of File"]
 //! ```
 //!
-//! Only the first chunk of a file may lack `@@`. An empty line within a chunk is an unchanged empty line: models leave the
-//! space out. A carriage return at the end of a line belongs to the patch's own line ends; another one before it is refused.
+//! Only the first chunk of a file may lack `@@`. An empty line within a chunk is an unchanged empty line:
+//! models leave the space out. A carriage return at the end of a line belongs to the patch's own line ends;
+//! another one before it is refused.
 
 use crate::files::limits::{PATCH_BYTES, PATCH_CHUNKS, PATCH_FILES};
 use std::fmt;

@@ -5,8 +5,8 @@ use pretty_assertions::assert_eq;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::os::unix::fs::PermissionsExt;
 
-/// Plans each of `calls` in a world of its own, lets `meddle` happen, and expects a refusal that says `reason` and changes
-/// nothing.
+/// Plans each of `calls` in a world of its own, lets `meddle` happen, and expects a refusal that says
+/// `reason` and changes nothing.
 async fn check(calls: impl Fn() -> Vec<(FileTool, Value)>, meddle: impl Fn(&World), reason: &str) {
     let count = calls().len();
     for index in 0..count {

@@ -11,7 +11,8 @@ use std::os::unix::net::UnixListener;
 enum End {
     /// No tool does anything.
     Refused,
-    /// The path is an odd name in the workspace: what is outside is not read, and a file of that name may be made.
+    /// The path is an odd name in the workspace: what is outside is not read, and a file of that
+    /// name may be made.
     Inside,
 }
 

@@ -1,4 +1,5 @@
-//! The tools on real files: what they do, what they refuse, and what happens when somebody else is at the files too.
+//! The tools on real files: what they do, what they refuse, and what happens when somebody else is
+//! at the files too.
 
 mod atomic;
 mod drift;
