@@ -27,8 +27,9 @@ fn commands() -> Result<&'static [&'static str], Box<dyn Error>> {
     Ok(names.leak())
 }
 
-/// The app's relocations are read whole at its start and stay in memory all day. Packed they take a thirtieth; the dynamic
-/// linker of glibc understands that from 2.36 on, and an older one would refuse the program.
+/// The app's relocations are read whole at its start and stay in memory all day. Packed they take a
+/// thirtieth; the dynamic linker of glibc understands that from 2.36 on, and an older one would
+/// refuse the program.
 fn pack_relocations() {
     println!("cargo::rerun-if-changed={GLIBC}");
     let is_native = env::var("HOST") == env::var("TARGET");

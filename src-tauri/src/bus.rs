@@ -3,8 +3,9 @@
 use gtk::gio::{self, BusType, Cancellable, DBusConnection};
 use std::sync::OnceLock;
 
-/// Keeps the end of the session bus from ending this app: GLib sends a program SIGTERM then, unless it is told not to, and this one has
-/// requests to ask about whether or not there is a tray. Without a bus there is nothing to keep. Belongs before GTK starts.
+/// Keeps the end of the session bus from ending this app: GLib sends a program SIGTERM then, unless it is
+/// told not to, and this one has requests to ask about whether or not there is a tray. Without a bus there is
+/// nothing to keep. Belongs before GTK starts.
 pub(crate) fn outlive() {
     match gio::bus_get_sync(BusType::Session, None::<&Cancellable>) {
         Ok(bus) => {
@@ -20,5 +21,6 @@ pub(crate) fn unique_name() -> Option<String> {
     BUS.get()?.unique_name().map(String::from)
 }
 
-/// Held for good: once nobody did, GLib would make another connection for whoever asks next, which ends the program again.
+/// Held for good: once nobody did, GLib would make another connection for whoever asks next, which ends
+/// the program again.
 static BUS: OnceLock<DBusConnection> = OnceLock::new();

@@ -1,8 +1,9 @@
 //! The first picture of a window that was kept warm, without a wait for GTK's next frame.
 //!
-//! GTK draws a window at most every 16.7 ms, and a window that is shown begins with a frame of what was in it: blank. What the
-//! page paints a moment later would wait for the next one, and from a request to the screen no other wait is as long. So in the
-//! first moments after a show, what the page painted is drawn as soon as it is there.
+//! GTK draws a window at most every 16.7 ms, and a window that is shown begins with a frame of what was in
+//! it: blank. What the page paints a moment later would wait for the next one, and from a request to the
+//! screen no other wait is as long. So in the first moments after a show, what the page painted is drawn as
+//! soon as it is there.
 
 use gtk::gdk::DrawingContext;
 use gtk::glib::{ControlFlow, timeout_add_local};
@@ -11,8 +12,8 @@ use std::time::{Duration, Instant};
 use tauri::WebviewWindow;
 use webkit2gtk::WebView;
 
-/// Belongs before the show, on the main thread. Does nothing under Wayland: a surface there takes its first picture when its
-/// compositor asked for one.
+/// Belongs before the show, on the main thread. Does nothing under Wayland: a surface there takes its first
+/// picture when its compositor asked for one.
 pub(crate) fn draw_at_once(window: &WebviewWindow) -> tauri::Result<()> {
     window.with_webview(|webview| {
         let view = webview.inner();

@@ -1,6 +1,6 @@
-//! The desktop's font, for pages. WebKitGTK does not know it under the name `system-ui`: that stands for whatever fontconfig holds
-//! to be one, often nothing, and then the search through all fonts is done again under the next name, for each size and weight on a
-//! page and before its first picture.
+//! The desktop's font, for pages. WebKitGTK does not know it under the name `system-ui`: that stands for
+//! whatever fontconfig holds to be one, often nothing, and then the search through all fonts is done again
+//! under the next name, for each size and weight on a page and before its first picture.
 
 use gtk::pango::FontDescription;
 use gtk::prelude::*;
@@ -12,8 +12,8 @@ pub(crate) fn script() -> String {
     format!("document.documentElement.style.setProperty('--font-desktop', {family:?});")
 }
 
-/// The family that the desktop chose. `set` is as GTK has it: families, perhaps a style, a size. A name that could end the string it
-/// is put into is none.
+/// The family that the desktop chose. `set` is as GTK has it: families, perhaps a style, a size. A name that
+/// could end the string it is put into is none.
 fn family(set: &str) -> Option<String> {
     let families = FontDescription::from_string(set).family()?;
     let first = families.split(',').next()?.trim();

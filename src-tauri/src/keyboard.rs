@@ -1,7 +1,8 @@
 //! Leaves the keyboard where it is when a prompt comes up. What asks for it on purpose still gets it.
 //!
-//! X11 knows a wish for that. Wayland knows none, and compositors differ: Sway gives every new window the keyboard unless it was told
-//! not to, which any program may tell it. Where one cannot be told, the page takes no key that the person did not mean for it.
+//! X11 knows a wish for that. Wayland knows none, and compositors differ: Sway gives every new window the
+//! keyboard unless it was told not to, which any program may tell it. Where one cannot be told, the page
+//! takes no key that the person did not mean for it.
 
 use gtk::prelude::GtkWindowExt;
 use std::io::{Read, Write};
@@ -22,7 +23,8 @@ pub(crate) fn take(window: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Belongs before a prompt is shown, each time: Sway forgets it when its configuration is read again, and keeps it only once.
+/// Belongs before a prompt is shown, each time: Sway forgets it when its configuration is read again, and
+/// keeps it only once.
 pub(crate) fn tell_compositor() {
     let Some(socket) = std::env::var_os("SWAYSOCK").filter(|path| !path.is_empty()) else { return };
     let told = run_in_sway(Path::new(&socket), &no_focus(std::process::id()));
@@ -36,8 +38,8 @@ fn no_focus(pid: u32) -> String {
     format!("no_focus [pid={pid} title=\" – Countersign$\"]")
 }
 
-/// One command over sway-ipc(7): a magic word, length and type of the message in the machine's order, the command; the same comes back
-/// with what became of it.
+/// One command over sway-ipc(7): a magic word, length and type of the message in the machine's order, the
+/// command; the same comes back with what became of it.
 fn run_in_sway(socket: &Path, command: &str) -> std::io::Result<()> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(ANSWER_WAIT))?;

@@ -1,5 +1,5 @@
-//! Countersign's desktop shell: windows, tray, notifications. It shows what the companion tells it and hands answers
-//! back; it decides nothing.
+//! Countersign's desktop shell: windows, tray, notifications. It shows what the companion tells it and hands
+//! answers back; it decides nothing.
 
 #[cfg(target_os = "linux")]
 mod bus;
@@ -101,10 +101,12 @@ struct Args {
     ignored_variables: Vec<String>,
 }
 
-/// The app's name: of its desktop file, of its windows' class, and wherever a desktop says who shows something.
+/// The app's name: of its desktop file, of its windows' class, and wherever a desktop says who
+/// shows something.
 const APP: &str = "Countersign";
 
-/// Whether this build lets a driver act in its windows: tests build one that does, and what people run does not.
+/// Whether this build lets a driver act in its windows: tests build one that does, and what
+/// people run does not.
 const AUTOMATION: Automation = match cfg!(any(debug_assertions, feature = "automation")) {
     true => Automation::Obeyed,
     false => Automation::Refused,
@@ -138,7 +140,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Gives windows the class by which taskbars find name and icon in the desktop file. Belongs before GTK starts.
+/// Gives windows the class by which taskbars find name and icon in the desktop file. Belongs
+/// before GTK starts.
 #[cfg(target_os = "linux")]
 fn call_windows(name: &str) {
     gtk::glib::set_prgname(Some(name));
@@ -181,7 +184,8 @@ fn run(args: Args, rest: Rest) -> anyhow::Result<()> {
     }
 }
 
-/// Has the app that runs already show itself instead, unless this one was to be without a window; an error when none runs.
+/// Has the app that runs already show itself instead, unless this one was to be without a window; an
+/// error when none runs.
 fn show_running(paths: &Paths, args: &Args, runtime: &tokio::runtime::Runtime) -> anyhow::Result<()> {
     let request = match args.hidden {
         true => ControlRequest::Status,

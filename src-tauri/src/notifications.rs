@@ -1,8 +1,9 @@
-//! A desktop notification per request, with Deny and Open, and one for all devices that wait. They allow nothing and let
-//! nothing in, and nothing depends on them: servers lose actions, show none, or are not there at all.
+//! A desktop notification per request, with Deny and Open, and one for all devices that wait. They allow
+//! nothing and let nothing in, and nothing depends on them: servers lose actions, show none, or are
+//! not there at all.
 //!
-//! A notification names the agent and its programs and nothing else of the request, and stays as long as the request waits:
-//! whoever looks at another window finds the prompt by it.
+//! A notification names the agent and its programs and nothing else of the request, and stays as long as the
+//! request waits: whoever looks at another window finds the prompt by it.
 
 mod naming;
 mod server;
@@ -44,8 +45,8 @@ impl Notifications {
         }
     }
 
-    /// Whether a server came where there was none: what waits is shown by it for the first time. One that went took what it showed
-    /// with it.
+    /// Whether a server came where there was none: what waits is shown by it for the first time. One that
+    /// went took what it showed with it.
     pub(crate) fn came_back(&mut self, server: Presence) -> bool {
         let came_back = server == Presence::Present && std::mem::take(&mut self.missing);
         self.missing |= server == Presence::Missing;
@@ -175,6 +176,6 @@ fn open(app: &AppHandle, desk: &Desk, id: &str) {
 /// Notifications at once: more would bury the desktop, and the tray shows the number.
 const MAX_SHOWN: usize = 4;
 
-/// How long a notification stays that is not about a request: a device waits for five minutes at most, and an answer that did
-/// not count is told in the inbox as well.
+/// How long a notification stays that is not about a request: a device waits for five minutes at most, and an
+/// answer that did not count is told in the inbox as well.
 const LASTS: Duration = Duration::from_secs(5 * 60);

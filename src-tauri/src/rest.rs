@@ -31,9 +31,9 @@ fn not_given_back(error: &std::io::Error) {
     tracing::debug!(%error, "code that only starting needed is not given back");
 }
 
-/// Ends the network process that WebKit started for this app's windows. WebKit keeps it for as long as the app runs, with
-/// some thirty megabytes; the next window starts another. Must not be called while there is a window: nothing of ours goes
-/// through that process, but its page would see it fail.
+/// Ends the network process that WebKit started for this app's windows. WebKit keeps it for as long as the
+/// app runs, with some thirty megabytes; the next window starts another. Must not be called while there is a
+/// window: nothing of ours goes through that process, but its page would see it fail.
 fn end_network_process() {
     let Ok(entries) = fs::read_dir("/proc") else { return };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -58,8 +58,8 @@ fn is_network_process(pid: Pid) -> bool {
     stat.is_ok_and(|stat| names_network_process(&stat, getpid()))
 }
 
-/// `stat` is a line of `/proc/PID/stat` (proc(5)): the number, the name in brackets, the state, the parent. A name may itself
-/// hold brackets.
+/// `stat` is a line of `/proc/PID/stat` (proc(5)): the number, the name in brackets, the state, the parent. A
+/// name may itself hold brackets.
 fn names_network_process(stat: &str, parent: Pid) -> bool {
     let named = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')'));
     named.is_some_and(|(name, rest)| {

@@ -1,4 +1,5 @@
-//! The size of the prompt, as its page asks for it: more for the sheet of a lasting answer, then what it was before.
+//! The size of the prompt, as its page asks for it: more for the sheet of a lasting answer, then
+//! what it was before.
 
 use tauri::{LogicalSize, PhysicalPosition, PhysicalSize, WebviewWindow};
 
@@ -9,8 +10,9 @@ struct Span {
     length: u32,
 }
 
-/// Gives the window this size in CSS pixels, or as much of it as its screen has beside panels. Its middle stays where it is, as far
-/// as the window is whole then. A compositor that places windows by itself does as it pleases.
+/// Gives the window this size in CSS pixels, or as much of it as its screen has beside panels. Its middle
+/// stays where it is, as far as the window is whole then. A compositor that places windows by itself
+/// does as it pleases.
 pub(crate) fn fit(window: &WebviewWindow, wanted: LogicalSize<f64>) -> tauri::Result<()> {
     if window.is_maximized()? || window.is_fullscreen()? {
         return Ok(());

@@ -23,7 +23,8 @@ pub(crate) fn run(
     runtime: &tokio::runtime::Runtime,
 ) -> anyhow::Result<()> {
     let desk = companion.desk().clone();
-    // The sockets serve already, and windows take a while to start: what comes meanwhile is shown then, not missed.
+    // The sockets serve already, and windows take a while to start: what comes meanwhile is shown
+    // then, not missed.
     let messages = desk.messages();
     let app = tauri::Builder::default()
         .plugin(tauri_plugin_autostart::init(
@@ -223,8 +224,8 @@ fn present(
     }
 }
 
-/// Logging out, a service manager or Ctrl+C end programs by a signal: that is a Quit like any other, so that nothing keeps
-/// running unwatched and no socket stays behind.
+/// Logging out, a service manager or Ctrl+C end programs by a signal: that is a Quit like any other, so that
+/// nothing keeps running unwatched and no socket stays behind.
 async fn quit_on_signal(app: AppHandle, mut signals: Signals) {
     tokio::select! {
         _ = signals.hangup.recv() => {}

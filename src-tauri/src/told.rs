@@ -1,6 +1,6 @@
-//! What each window is told. The main window hears of everything. The prompt, which is kept warm behind the scenes, is not woken
-//! for what it never shows: every command that runs and every line of the history. Each has an event of its own, for Tauri wakes every
-//! page that listens to an event, whomever it is sent to.
+//! What each window is told. The main window hears of everything. The prompt, which is kept warm behind the
+//! scenes, is not woken for what it never shows: every command that runs and every line of the history. Each
+//! has an event of its own, for Tauri wakes every page that listens to an event, whomever it is sent to.
 
 use countersign_protocol::ui::{UiEvent, UiMessage};
 
@@ -14,8 +14,9 @@ pub(crate) struct PromptFeed {
 }
 
 impl PromptFeed {
-    /// Takes every message, and gives back those for the prompt, each with the one before it in that window. Where messages were
-    /// lost on the way here, the prompt may have missed one of its own: it gets the next one, whatever that is, and sees the gap.
+    /// Takes every message, and gives back those for the prompt, each with the one before it in that window.
+    /// Where messages were lost on the way here, the prompt may have missed one of its own: it gets the next
+    /// one, whatever that is, and sees the gap.
     pub(crate) fn next(&mut self, message: &UiMessage) -> Option<UiMessage> {
         let is_gap = message.after != self.seen;
         if is_gap {
@@ -53,7 +54,8 @@ fn is_for_prompt(event: &UiEvent) -> bool {
 mod tests {
     use super::*;
 
-    /// Hands on messages with these numbers, each with the one before it, `true` for the prompt; gives back the prompt's.
+    /// Hands on messages with these numbers, each with the one before it, `true` for the prompt; gives
+    /// back the prompt's.
     fn told(messages: &[(u64, u64, bool)]) -> Vec<(u64, u64)> {
         let mut feed = PromptFeed::default();
         let told = messages.iter().filter_map(|(after, seq, is_for_prompt)| {

@@ -24,7 +24,8 @@ use tokio::sync::{broadcast, watch};
 
 /// Builds the tray and keeps it true. Belongs on the main thread.
 pub(crate) fn build(app: &AppHandle, desk: Desk) -> tauri::Result<()> {
-    // Of the app, not of the icon: Tauri keeps every such handler, and an icon that is drawn again would answer a click twice.
+    // Of the app, not of the icon: Tauri keeps every such handler, and an icon that is drawn again would
+    // answer a click twice.
     app.on_menu_event(|app, event| clicked(app, event.id.as_ref()));
     let kept = draw(app, desk.clone(), ICON)?;
     #[cfg(target_os = "linux")]
@@ -134,7 +135,8 @@ async fn keep_true(parts: Parts, desk: Desk, mut panel: watch::Receiver<Panel>) 
         let line = line(words, situation, &machine);
         match show(&parts, words, picture, situation, state, &line) {
             Ok(()) => drawn = Some(now),
-            // The main thread takes no message any more or does not answer one: it has ended, and the icon with it.
+            // The main thread takes no message any more or does not answer one: it has ended, and
+            // the icon with it.
             Err(tauri::Error::Runtime(_) | tauri::Error::FailedToReceiveMessage) => return,
             Err(error) => tracing::error!(%error, "the tray could not be brought up to date"),
         }
@@ -181,14 +183,16 @@ fn show(
     parts.deny.set_text(words.deny_all)?;
     parts.quit.set_text(words.quit)?;
     parts.pause.set_checked(situation.pause == Pause::Paused)?;
-    // Last, for it is a file, which cannot be written where there are no more files or no room on the disk: then the words say so.
+    // Last, for it is a file, which cannot be written where there are no more files or no room on the disk:
+    // then the words say so.
     match picture {
         Some((sign, panel)) => parts.tray.set_icon(Some(icon(sign, panel)?)),
         None => Ok(()),
     }
 }
 
-/// What the icon shows, in words: how much waits, and what is wrong. That prompts are paused is ticked in the menu.
+/// What the icon shows, in words: how much waits, and what is wrong. That prompts are paused is
+/// ticked in the menu.
 fn line(words: &Words, situation: Situation, machine: &[&str]) -> String {
     let wrong = match (situation.alarm, situation.links) {
         (Alarm::Document, _) => Some(words.document_broken),

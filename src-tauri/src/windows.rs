@@ -1,5 +1,5 @@
-//! The two windows. The prompt is kept warm for a while after use, blank and hidden, so that the next request is on
-//! screen within a frame or two; then it is destroyed to give its memory back.
+//! The two windows. The prompt is kept warm for a while after use, blank and hidden, so that the next request
+//! is on screen within a frame or two; then it is destroyed to give its memory back.
 //!
 //! Everything here happens on the main thread in the order in which it was asked for, whoever asked.
 
@@ -54,8 +54,8 @@ impl Windows {
         }
     }
 
-    /// Shows the prompt without taking the keyboard from what the person is doing. A new window learns from its address
-    /// which request was chosen; a warm one is told by an event.
+    /// Shows the prompt without taking the keyboard from what the person is doing. A new window learns from
+    /// its address which request was chosen; a warm one is told by an event.
     pub(crate) fn show_prompt(&self, card: Option<&str>) {
         self.prompt_shows.fetch_add(1, Ordering::SeqCst);
         let focus = if card.is_some() { Focus::Take } else { Focus::Leave };
@@ -177,7 +177,8 @@ impl Windows {
         self.show_main_at(page, None, focus);
     }
 
-    /// The same at one request of the inbox. A new window learns it from its address; an open one is told by an event.
+    /// The same at one request of the inbox. A new window learns it from its address; an open one is
+    /// told by an event.
     pub(crate) fn show_main_at(&self, page: Page, card: Option<&str>, focus: Focus) {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("page", page_word(page)).extend_pairs(card.map(|card| ("card", card)));
@@ -200,7 +201,8 @@ impl Windows {
         });
     }
 
-    /// A window that does not open must not stop the rest: a request stays in the inbox and runs into its expiry.
+    /// A window that does not open must not stop the rest: a request stays in the inbox and runs
+    /// into its expiry.
     fn on_main_thread(&self, act: impl FnOnce(&AppHandle) -> tauri::Result<()> + Send + 'static) {
         let app = self.app.clone();
         let report = |result: tauri::Result<()>| {
@@ -231,7 +233,8 @@ fn open(
     Ok(window)
 }
 
-/// Whether an address is the one page of a window: it shows nothing else, whatever a script, a link or something dropped on it wants.
+/// Whether an address is the one page of a window: it shows nothing else, whatever a script, a link or
+/// something dropped on it wants.
 fn is_own_page(kind: WindowKind, address: &Url) -> bool {
     let page = match kind {
         WindowKind::Main => "/index.html",
@@ -248,7 +251,8 @@ fn is_own_page(kind: WindowKind, address: &Url) -> bool {
     is_own
 }
 
-/// A window is called what its page is: that is what a reader of the screen says of it, and a list of windows.
+/// A window is called what its page is: that is what a reader of the screen says of it, and a
+/// list of windows.
 fn retitle(window: WebviewWindow, title: String) {
     let title = match window.label() {
         PROMPT if title == APP || title.is_empty() => first_title(WindowKind::Prompt).to_owned(),
@@ -289,13 +293,14 @@ fn raise(window: &WebviewWindow, focus: Focus) -> tauri::Result<()> {
     }
 }
 
-/// Shows a hidden window. GTK does it at once; Tauri would keep the order for later, and a window that is about to be hidden would still
-/// count as visible for a request that comes in between, which then waits unseen.
+/// Shows a hidden window. GTK does it at once; Tauri would keep the order for later, and a window that is
+/// about to be hidden would still count as visible for a request that comes in between, which
+/// then waits unseen.
 fn put_up(window: &WebviewWindow) -> tauri::Result<()> {
     let gtk = window.gtk_window()?;
     if window.label() == PROMPT {
-        // A hidden window is no longer above others for the window manager, and one that leaves the keyboard where it is
-        // may then be put below what has it.
+        // A hidden window is no longer above others for the window manager, and one that leaves the keyboard
+        // where it is may then be put below what has it.
         gtk.set_keep_above(true);
     }
     gtk.show_all();
@@ -308,8 +313,8 @@ fn take_down(window: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
-/// The title of a window before its page gives it one. Every title of a prompt ends in the app's name after a dash: that is how window
-/// managers can tell one from other windows.
+/// The title of a window before its page gives it one. Every title of a prompt ends in the app's name after a
+/// dash: that is how window managers can tell one from other windows.
 pub(crate) fn first_title(window: WindowKind) -> &'static str {
     match window {
         WindowKind::Main => APP,
@@ -348,7 +353,8 @@ const KEEP_WARM: Duration = Duration::from_secs(9 * 60);
 /// How long after a start without a window nothing of it runs any more.
 const STARTED_AFTER: Duration = Duration::from_secs(3);
 
-/// How long after the last window the rest of WebKit goes: somebody who closes a window may open it again at once.
+/// How long after the last window the rest of WebKit goes: somebody who closes a window may open
+/// it again at once.
 const REST_AFTER: Duration = Duration::from_secs(30);
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What tray and notifications say, in the person's language. The windows have catalogues of their own; these few words
-//! are drawn by the desktop and never pass through a page.
+//! What tray and notifications say, in the person's language. The windows have catalogues of their own; these
+//! few words are drawn by the desktop and never pass through a page.
 
 use countersign_protocol::settings::Language;
 

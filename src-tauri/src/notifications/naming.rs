@@ -1,5 +1,5 @@
-//! Who asks and for which program, in words that a desktop can draw. Both names are somebody else's: they are short, stay in one
-//! line, and mean nothing to a server that reads markup.
+//! Who asks and for which program, in words that a desktop can draw. Both names are somebody else's: they are
+//! short, stay in one line, and mean nothing to a server that reads markup.
 
 use crate::words::Words;
 use countersign_protocol::question::QuestionKind;
@@ -60,8 +60,8 @@ fn programs(card: &Card) -> Option<String> {
     Some(names.join(", "))
 }
 
-/// What a reader sees of a text, with a code after each letter of another script among look-alikes, and instead of what could
-/// be markup.
+/// What a reader sees of a text, with a code after each letter of another script among look-alikes, and
+/// instead of what could be markup.
 fn said(shown: &Shown) -> String {
     let mut said = String::new();
     for span in &shown.spans {

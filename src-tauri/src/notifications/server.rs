@@ -1,5 +1,5 @@
-//! The desktop's notification server, over the session bus. What a person presses is listened for before the notification is
-//! sent: none is lost, however quick.
+//! The desktop's notification server, over the session bus. What a person presses is listened for before the
+//! notification is sent: none is lost, however quick.
 
 use futures_util::StreamExt as _;
 use std::collections::HashMap;
@@ -35,8 +35,8 @@ pub(super) enum Pressed {
     Deny,
 }
 
-/// Shows a notification until something is pressed, it is closed, or `withdrawn` ends, which takes it back. `None` when nothing
-/// was pressed that was offered, also without a server.
+/// Shows a notification until something is pressed, it is closed, or `withdrawn` ends, which takes it back.
+/// `None` when nothing was pressed that was offered, also without a server.
 pub(super) async fn show(text: Text, withdrawn: oneshot::Receiver<()>) -> Option<Pressed> {
     let offers_deny = text.deny.is_some();
     let sent = match tokio::time::timeout(SEND_WAIT, Shown::send(text)).await {
@@ -67,8 +67,9 @@ impl Shown {
         let bus = Connection::session().await?;
         let asked = bus.call_method(Some(NAME), PATH, Some(NAME), "GetCapabilities", &()).await?;
         let capabilities: Vec<String> = asked.body().deserialize()?;
-        // Whoever answers by that name, by the name that the bus gave it, which nobody else can have: only what it says is heard, not what
-        // others say in its place, nor what a program says that takes the name over later.
+        // Whoever answers by that name, by the name that the bus gave it, which nobody else can have: only
+        // what it says is heard, not what others say in its place, nor what a program says that takes the
+        // name over later.
         let header = asked.header();
         let owner = header.sender().ok_or(zbus::Error::MissingField)?.to_owned();
         let server = Proxy::new(&bus, owner, PATH, NAME).await?;
@@ -125,7 +126,8 @@ impl Shown {
         None
     }
 
-    /// Writes down which program said that something was pressed: on a session bus that can be any, and a person did not need to.
+    /// Writes down which program said that something was pressed: on a session bus that can be any, and a
+    /// person did not need to.
     async fn tell_who_pressed(&self) {
         let asking = async {
             let bus = zbus::fdo::DBusProxy::new(self.server.connection()).await?;
@@ -145,8 +147,8 @@ impl Shown {
     }
 }
 
-/// Names and labels, so that Open and Deny are there once each. A click on the notification itself is the action "default",
-/// which some servers draw as a button of its own and others do not.
+/// Names and labels, so that Open and Deny are there once each. A click on the notification itself is the
+/// action "default", which some servers draw as a button of its own and others do not.
 fn actions(server: &str, text: &Text) -> Vec<&'static str> {
     let open: &[&str] = match server {
         "Xfce Notify Daemon" | "lxqt-notificationd" | "dunst" | "mako" => &[DEFAULT],

@@ -1,5 +1,5 @@
-//! How bright the desktop's panel is. No desktop says it of its panel, so this is the best that is known: a tray icon for the
-//! other kind of panel is still read, for its edge.
+//! How bright the desktop's panel is. No desktop says it of its panel, so this is the best that is known: a
+//! tray icon for the other kind of panel is still read, for its edge.
 
 use std::time::Duration;
 use tauri::AppHandle;
@@ -174,7 +174,8 @@ const PORTAL: (&str, &str, &str) =
     ("org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop", "org.freedesktop.portal.Settings");
 const XFCONF: (&str, &str, &str) = ("org.xfce.Xfconf", "/org/xfce/Xfconf", "org.xfce.Xfconf");
 
-/// A program that the bus has to start first takes a moment; one that hangs must not keep the icon from being right later.
+/// A program that the bus has to start first takes a moment; one that hangs must not keep the icon from
+/// being right later.
 const WAIT: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
-//! Whether the desktop's tray has the icon. The library that draws it registers it once, when it hears of the tray; under load it may
-//! hear of that before it has its own connection, and then gives up for good (libayatana-appindicator, up to 0.5.94 at least: the
-//! tray's name is watched before the connection is asked for). An app in the tray without an icon there is as good as gone.
+//! Whether the desktop's tray has the icon. The library that draws it registers it once, when it hears of the
+//! tray; under load it may hear of that before it has its own connection, and then gives up for good
+//! (libayatana-appindicator, up to 0.5.94 at least: the tray's name is watched before the connection is asked
+//! for). An app in the tray without an icon there is as good as gone.
 
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Looks until the tray says that it has the icon of this process, for [`PATIENCE`]. True only when there is a tray and it has not.
+/// Looks until the tray says that it has the icon of this process, for [`PATIENCE`]. True only when there is
+/// a tray and it has not.
 pub(super) async fn is_left_out() -> bool {
     let Some(name) = crate::bus::unique_name() else { return false };
     let until = Instant::now() + PATIENCE;
@@ -33,7 +35,8 @@ async fn items() -> zbus::Result<Option<Vec<String>>> {
     watcher.get_property("RegisteredStatusNotifierItems").await.map(Some)
 }
 
-/// Whether the tray's name for an item, which begins with that of a connection, is of this one: `:1.5` is not of `:1.54/path`.
+/// Whether the tray's name for an item, which begins with that of a connection, is of this one: `:1.5` is not
+/// of `:1.54/path`.
 fn is_of(item: &str, connection: &str) -> bool {
     item.strip_prefix(connection).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
 }

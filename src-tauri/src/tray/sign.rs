@@ -1,4 +1,5 @@
-//! Which of its states the tray icon shows. Each has a shape of its own; colour only says that something is wrong.
+//! Which of its states the tray icon shows. Each has a shape of its own; colour only says that
+//! something is wrong.
 
 use super::panel::Panel;
 use countersign_companion::desk::Pause;
@@ -52,7 +53,8 @@ pub(super) enum Alarm {
     Standing,
 }
 
-/// The state to show, the gravest first. What waits while prompts are paused is told by the number beside the icon.
+/// The state to show, the gravest first. What waits while prompts are paused is told by the number
+/// beside the icon.
 pub(super) fn sign(situation: Situation) -> Sign {
     match situation {
         Situation { alarm: Alarm::Document | Alarm::Machine | Alarm::Socket | Alarm::Standing, .. } => {
@@ -67,8 +69,8 @@ pub(super) fn sign(situation: Situation) -> Sign {
     }
 }
 
-/// Whether gateways are missing now. One that is tried again is as missing as it was before: otherwise the icon would change
-/// with every attempt.
+/// Whether gateways are missing now. One that is tried again is as missing as it was before: otherwise the
+/// icon would change with every attempt.
 pub(super) fn links(gateways: &[GatewayView], before: Links) -> Links {
     let any = |wanted: fn(&LinkState) -> bool| gateways.iter().any(|gateway| wanted(&gateway.state));
     if any(|state| matches!(state, LinkState::Waiting { .. } | LinkState::Stopped { .. })) {

@@ -65,8 +65,8 @@ async fn ended(app: AppHandle, window: WindowKind, end: PageEnd, address: String
     }
 }
 
-/// Makes sure that a prompt which was raised shows something before long, and ends its page when that shows nothing or does not answer:
-/// somebody who is asked by a window that stays empty was not asked.
+/// Makes sure that a prompt which was raised shows something before long, and ends its page when that shows
+/// nothing or does not answer: somebody who is asked by a window that stays empty was not asked.
 pub(crate) async fn watch(app: AppHandle) {
     for _ in 0..LOOKS {
         tokio::time::sleep(BETWEEN_LOOKS).await;
