@@ -24,7 +24,8 @@ function drawing(svg: string): string {
   return svg.replace(/^<svg[^>]*>|<\/svg>$/g, '').replaceAll('stroke-width="2"', 'stroke-width="1.75"');
 }
 
-// `--mode mock` builds the same pages on a backend made for tests; nothing of it is reachable from the product's entries.
+// `--mode mock` builds the same pages on a backend made for tests; nothing of it is reachable from the
+// product's entries.
 export default defineConfig(({ mode }) => {
   const mock = mode === 'mock';
   const root = mock ? here('tests/mock') : here('.');

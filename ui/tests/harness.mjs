@@ -50,9 +50,10 @@ export async function start() {
 }
 
 /**
- * Opens a page of the mock, in a tab of the context for this scale: the UI stores nothing in the browser, and code that a
- * tab has compiled need not be compiled again by the next. `start` holds members of the mock backend to begin with.
- * Anything that the page logs as an error, a violation of the content security policy included, is collected in `errors`.
+ * Opens a page of the mock, in a tab of the context for this scale: the UI stores nothing in the browser, and code that
+ * a tab has compiled need not be compiled again by the next. `start` holds members of the mock backend to begin with.
+ * Anything that the page logs as an error, a violation of the content security policy included, is
+ * collected in `errors`.
  */
 async function open(browser, contexts, base, page, options = {}) {
   const {
@@ -94,8 +95,8 @@ async function open(browser, contexts, base, page, options = {}) {
 }
 
 /**
- * Has every key of a test be one of a person who put the keyboard into the prompt and waited until its keys count; the focus inside
- * of it stays. What comes back presses keys that were meant for another window.
+ * Has every key of a test be one of a person who put the keyboard into the prompt and waited until its keys count; the
+ * focus inside of it stays. What comes back presses keys that were meant for another window.
  */
 function meant(tab) {
   const stray = tab.keyboard.press.bind(tab.keyboard);

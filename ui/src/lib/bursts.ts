@@ -6,7 +6,10 @@ export interface Fold {
   alike: readonly Card[];
 }
 
-/** Whether two requests come from one run, as the app counts them: one session of one agent, or one door without a session. */
+/**
+ * Whether two requests come from one run, as the app counts them: one session of one agent, or one door
+ * without a session.
+ */
 export function isSameRun(one: Card, other: Card): boolean {
   if (text(one.gateway) !== text(other.gateway) || text(one.agent) !== text(other.agent)) return false;
   if (text(one.session) !== text(other.session)) return false;

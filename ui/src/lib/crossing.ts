@@ -40,7 +40,10 @@ export function placeGrade(place: NetPlace): Grade {
   return GRADES[place];
 }
 
-/** Whether where a card's destination lies is to be read before the destination: that can be long enough to fill a small window. */
+/**
+ * Whether where a card's destination lies is to be read before the destination: that can be long enough to
+ * fill a small window.
+ */
 export function isFlagged(card: Card): boolean {
   const fact = crossingOf(card);
   return keysOf(card) !== undefined || (fact !== undefined && placeGrade(fact.place) !== 'ordinary');
@@ -88,8 +91,8 @@ export function addressesOf({ addresses, destination }: CrossingFact): Shown[] {
 }
 
 /**
- * Whether it is asked about because its name leads elsewhere than it promises. Names are looked up only once they are allowed, so a
- * first question has no addresses; one about how much is sent has them as well.
+ * Whether it is asked about because its name leads elsewhere than it promises. Names are looked up only once they are
+ * allowed, so a first question has no addresses; one about how much is sent has them as well.
  */
 export function leadsElsewhere(fact: CrossingFact): boolean {
   return fact.sent === undefined && addressesOf(fact).length > 0;

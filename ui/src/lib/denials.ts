@@ -8,8 +8,8 @@ const NO_PAINT = 0;
 const AT_ONCE = 8;
 
 /**
- * Denies each of these and calls `each` after every one. The first denial that fails ends the rest and is returned; what was
- * not sent goes on waiting. What is gone needs no denial any more.
+ * Denies each of these and calls `each` after every one. The first denial that fails ends the rest and is returned;
+ * what was not sent goes on waiting. What is gone needs no denial any more.
  */
 export async function denyEach(
   backend: Backend,

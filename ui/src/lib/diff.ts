@@ -53,7 +53,10 @@ interface Place {
   after: number;
 }
 
-/** What lies between two hunks. Only a diff that is whole, and whose numbers agree, lets one say that nothing changes there. */
+/**
+ * What lies between two hunks. Only a diff that is whole, and whose numbers agree, lets one say that
+ * nothing changes there.
+ */
 function gapTo(next: Place, hunk: Place, complete: boolean): Block | null {
   const before = hunk.before - next.before;
   const after = hunk.after - next.after;

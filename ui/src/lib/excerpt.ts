@@ -20,8 +20,8 @@ const LINE = 52;
 const BETWEEN = 3;
 
 /**
- * The beginning of a command that nobody could read through, and how many arguments are left out. What is cut inside of an
- * argument counts as nothing left out, but as cut.
+ * The beginning of a command that nobody could read through, and how many arguments are left out. What is cut inside of
+ * an argument counts as nothing left out, but as cut.
  */
 export function excerpt(segments: readonly SegmentView[]): { segments: SegmentView[]; left: number; isCut: boolean } {
   const kept: SegmentView[] = [];

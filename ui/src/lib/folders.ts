@@ -32,7 +32,10 @@ export function openFolders(openings: readonly WorkspaceView[]): OpenFolder[] {
   return [...found.values()];
 }
 
-/** For whom a rule about connections out of a folder is made: for its only agent, or for all where it is open for several. */
+/**
+ * For whom a rule about connections out of a folder is made: for its only agent, or for all where it is
+ * open for several.
+ */
 export function agentOf({ openings }: OpenFolder): string {
   const [first, ...others] = openings.map(({ rule }) => rule.agent);
   return first !== undefined && others.every((agent) => agent === first) ? first : ALL_AGENTS;
@@ -70,7 +73,10 @@ export interface PlaceWish {
   path: string;
 }
 
-/** What a run could not write and a rule could let it; `null` where none could, where one does, and where its folder is closed now. */
+/**
+ * What a run could not write and a rule could let it; `null` where none could, where one does, and where its
+ * folder is closed now.
+ */
 export function wishOf({ within, unwritten }: RunView, openings: readonly WorkspaceView[]): PlaceWish | null {
   const path = unwritten?.place;
   // The history has folders escaped: one with something to escape could be taken for another.

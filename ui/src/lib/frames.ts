@@ -7,7 +7,9 @@ export async function visible(): Promise<void> {
   }
 }
 
-/** Resolves after the present content was painted where it can be seen: in the callback of the second frame from now. */
+/**
+ * Resolves after the present content was painted where it can be seen: in the callback of the second frame from now.
+ */
 export async function painted(): Promise<void> {
   await visible();
   await frame();

@@ -28,7 +28,9 @@ export function outcomeTone(outcome: Outcome): OutcomeTone {
   }
 }
 
-/** The words for an outcome; each outcome has its own. Nothing runs by a connection out of a box, so that has others. */
+/**
+ * The words for an outcome; each outcome has its own. Nothing runs by a connection out of a box, so that has others.
+ */
 export function outcomeWords(outcome: Outcome, card: CardKind | 'keys' = 'exec'): string {
   const words = t().outcome;
   if (card === 'keys') {
@@ -75,7 +77,10 @@ const TARGET = 'handed on to ';
 /** The app's own places to answer from. */
 const HERE = ['window', 'command-line', 'tray', 'notification'] as const;
 
-/** Who decided, in words. What another gateway says about that is its own words, also where it sounds like a place of ours. */
+/**
+ * Who decided, in words. What another gateway says about that is its own words, also where it sounds like
+ * a place of ours.
+ */
 export function decidedBy(by: string, outcome: Outcome): string {
   const words = t().outcome.by;
   if (outcome.kind === 'allowed-elsewhere' || outcome.kind === 'denied-elsewhere' || outcome.kind === 'cancelled')
@@ -96,7 +101,10 @@ export function writerWords(writer: string): string {
   return Object.hasOwn(words, writer) ? words[writer as keyof typeof words] : words.unknown;
 }
 
-/** Whether it ran at all: what failed to start has neither a code nor a length. Older lines name a failing code as a cause too. */
+/**
+ * Whether it ran at all: what failed to start has neither a code nor a length. Older lines name a failing
+ * code as a cause too.
+ */
 export function hasStarted({ timedOut, exitCode, durationMs }: RunView): boolean {
   return timedOut || exitCode !== undefined || durationMs > 0;
 }

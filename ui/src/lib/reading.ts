@@ -1,7 +1,10 @@
 import type { Card, ChangeView, Fact, Shown } from './protocol';
 import { isUnremarkable } from './shown';
 
-/** A fact that has to be read through before the card can be allowed: what would be done, not what was found out about it. */
+/**
+ * A fact that has to be read through before the card can be allowed: what would be done, not what was
+ * found out about it.
+ */
 export type Part = Extract<Fact, { kind: 'change' | 'arguments' | 'task' }>;
 
 /** The tool that was called. */
@@ -18,7 +21,10 @@ export function partsOf({ facts }: Pick<Card, 'facts'>): Part[] {
   return facts.filter((fact) => isPart(fact));
 }
 
-/** Whether a fact stands in the part of a card that is read through, or in its verb line, instead of among the checked facts. */
+/**
+ * Whether a fact stands in the part of a card that is read through, or in its verb line, instead of among
+ * the checked facts.
+ */
 export function isElsewhere(fact: Fact): fact is Part | ToolFact {
   return fact.kind === 'tool' || isPart(fact);
 }

@@ -31,7 +31,9 @@ export function presetWords(preset: PresetView): string {
   return known(preset.name)?.words ?? (preset.words || tr().presetUnknown);
 }
 
-/** A preset that is switched on, in words; the app names it `name: title`. `null` when this version has no words for it. */
+/**
+ * A preset that is switched on, in words; the app names it `name: title`. `null` when this version has no words for it.
+ */
 export function presetNamed(said: string): { title: string; words: string } | null {
   return known(said.split(':')[0] ?? '') ?? null;
 }

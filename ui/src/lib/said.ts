@@ -29,7 +29,9 @@ export function commandOf({ command, kind }: Pick<Card, 'command' | 'kind'>): st
   return cut(words.join(isProse(kind) ? '. ' : ' '), SPOKEN);
 }
 
-/** The tool, the title of somebody's words, or the programs of the part that is asked about and the word behind them. */
+/**
+ * The tool, the title of somebody's words, or the programs of the part that is asked about and the word behind them.
+ */
 function wish(card: Card): string {
   const tool = toolOf(card);
   if (tool) return marked(tool.tool);

@@ -2,8 +2,8 @@
 const SETTLING_FRAMES = 6;
 
 /**
- * Scrolls what is read by a key. Deny has the focus, so the keys that read on work from any button: first through what scrolls
- * inside of the command, then through `body`.
+ * Scrolls what is read by a key. Deny has the focus, so the keys that read on work from any button: first through what
+ * scrolls inside of the command, then through `body`.
  */
 export function scrollByKey(event: KeyboardEvent, body: HTMLElement): void {
   const isReading = event.target instanceof HTMLButtonElement || event.target === document.body;

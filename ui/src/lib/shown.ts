@@ -6,8 +6,8 @@ export function plain(shown: Shown): string {
 }
 
 /**
- * The same in one line, for places that cannot mark anything: the code follows each letter of another script among look-alikes, and
- * ends of lines have their sign.
+ * The same in one line, for places that cannot mark anything: the code follows each letter of another script among
+ * look-alikes, and ends of lines have their sign.
  */
 export function marked(shown: Shown): string {
   const code = (char: string) => `${char}[U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;

@@ -16,7 +16,10 @@ export function scopeName(scope: string, agent = scope): string {
   return scope === ALL_AGENTS ? words.all : words.agent(agent);
 }
 
-/** An agent's id so that nothing in it is hidden: a document may come from anywhere. One that it does not name was typed here. */
+/**
+ * An agent's id so that nothing in it is hidden: a document may come from anywhere. One that it does not
+ * name was typed here.
+ */
 export function agentText(view: DocumentView | null, agent: string): string {
   const found = view?.scopes.find(({ scope }) => scope === agent);
   return found ? marked(found.shown) : agent;

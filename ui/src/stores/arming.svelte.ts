@@ -22,7 +22,10 @@ export class Arming {
     return this.#delay;
   }
 
-  /** Milliseconds, never less than the least delay, also when the settings say less or are not there yet; holds from the next start. */
+  /**
+   * Milliseconds, never less than the least delay, also when the settings say less or are not there yet; holds
+   * from the next start.
+   */
   set delay(ms: number) {
     this.#delay = Number.isFinite(ms) ? Math.max(MIN_ARM_DELAY_MS, ms) : MIN_ARM_DELAY_MS;
   }

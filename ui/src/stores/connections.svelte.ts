@@ -13,7 +13,10 @@ import type {
 } from '../lib/protocol';
 import type { Feed } from './feed.svelte';
 
-/** Gateways and pet servers: the app's own and others. Followed from the start, because devices that wait are counted on every page. */
+/**
+ * Gateways and pet servers: the app's own and others. Followed from the start, because devices that wait are
+ * counted on every page.
+ */
 export class ConnectionsStore {
   view = $state.raw<ConnectionsView | null>(null);
   busy = $state(false);

@@ -14,10 +14,14 @@ export interface Closed {
   by: string | null;
 }
 
-/** Ended requests that are remembered, so that a late "added" cannot bring one back: as many as ten busy gateways hold. */
+/**
+ * Ended requests that are remembered, so that a late "added" cannot bring one back: as many as ten busy gateways hold.
+ */
 const TOMBSTONES = 10_000;
 
-/** Milliseconds between two looks at the list while requests pour in: short for a reader, and far between for a machine. */
+/**
+ * Milliseconds between two looks at the list while requests pour in: short for a reader, and far between for a machine.
+ */
 const LIST_MS = 50;
 
 /** Milliseconds before asking again for a snapshot that could not be had. */
@@ -77,8 +81,8 @@ export class Feed {
   }
 
   /**
-   * What waits, oldest first. A component or derived value that reads it is brought up to date at the first change and at
-   * most every {@link LIST_MS} after it; anything else reads what holds now.
+   * What waits, oldest first. A component or derived value that reads it is brought up to date at the first change and
+   * at most every {@link LIST_MS} after it; anything else reads what holds now.
    */
   get cards(): readonly Card[] {
     void this.#version;

@@ -7,7 +7,9 @@ import type { Feed } from './feed.svelte';
 /** Lines asked for at once: a few screens. */
 const PAGE_LINES = 100;
 
-/** Lines held at once, which bounds what the page has to paint; newer ones give way to older ones that are asked for. */
+/**
+ * Lines held at once, which bounds what the page has to paint; newer ones give way to older ones that are asked for.
+ */
 const MOST_LINES = 500;
 
 /** Which lines are shown. */

@@ -20,8 +20,8 @@ export class KeptFile {
 }
 
 /**
- * What changed by one line of the history, or by all runs of its session: looked at only when somebody wants to see it, and put back
- * when somebody says so.
+ * What changed by one line of the history, or by all runs of its session: looked at only when somebody wants to see it,
+ * and put back when somebody says so.
  */
 export class KeptStore {
   isOpen = $state(false);
@@ -57,8 +57,8 @@ export class KeptStore {
   }
 
   /**
-   * Opens the list and reads it, or closes it. What did not work is tried again when it is opened again, and a session is always read
-   * again: there may be another run.
+   * Opens the list and reads it, or closes it. What did not work is tried again when it is opened again, and a session
+   * is always read again: there may be another run.
    */
   async toggle(): Promise<void> {
     this.isOpen = !this.isOpen;

@@ -2,9 +2,10 @@
 export const QUIET_MS = 700;
 
 /**
- * Whose keys a prompt takes. It comes up while somebody types into something else, and some window managers give what comes up the
- * keyboard. So no key counts until the person put the keyboard here, by a click in the window or by going to a window that was
- * there before, and until no key came for a while then. From then on keys count for as long as window and request stay.
+ * Whose keys a prompt takes. It comes up while somebody types into something else, and some window managers give what
+ * comes up the keyboard. So no key counts until the person put the keyboard here, by a click in the window or by going
+ * to a window that was there before, and until no key came for a while then. From then on keys count for as long as
+ * window and request stay.
  */
 export class Keyboard {
   /** Whether keys count now. */

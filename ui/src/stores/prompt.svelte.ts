@@ -188,8 +188,8 @@ export class Prompt {
   }
 
   /**
-   * Opens the sheet, at `rung` if that is given, once it is known how far the rungs reach, or without that when it takes long: what
-   * is open does not move.
+   * Opens the sheet, at `rung` if that is given, once it is known how far the rungs reach, or without that when it
+   * takes long: what is open does not move.
    */
   async openSheet(rung: Rung | null = null): Promise<void> {
     const { showing } = this;

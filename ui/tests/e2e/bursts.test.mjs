@@ -6,7 +6,9 @@ let browser;
 before(async () => (browser = await start()));
 after(() => browser.close());
 
-/** Runs `body` on a prompt that shows `a`, one of three identical requests, with `b` of the same run and `z` of another. */
+/**
+ * Runs `body` on a prompt that shows `a`, one of three identical requests, with `b` of the same run and `z` of another.
+ */
 async function burst(body, options) {
   const tab = await browser.open('prompt', options);
   await add(tab, 'alike', 'a');

@@ -214,7 +214,9 @@ test('the keyboard opens each level, and Escape closes one after the other', () 
     assert.deepEqual(await calls(tab, 'putBack'), []);
   }));
 
-/** Runs `body` on the history after two runs of a session, with what the session changed as the newer one's row has it. */
+/**
+ * Runs `body` on the history after two runs of a session, with what the session changed as the newer one's row has it.
+ */
 async function session(body, options = {}) {
   const tab = await browser.open('main', { width: 1160, height: 800, ...options, query: { page: 'history' } });
   await tab.waitForSelector(at('history-row'));

@@ -299,7 +299,10 @@ test('when nothing can be remembered the button is there without effect, and the
     assert.deepEqual(await decisions(tab), []);
   }));
 
-/** Cards that offer different answers: each, one of the two that allow, none of them, no denial, an asker that remembers. */
+/**
+ * Cards that offer different answers: each, one of the two that allow, none of them, no denial, an
+ * asker that remembers.
+ */
 const OFFERS = [
   ['card'],
   ['hostile'],

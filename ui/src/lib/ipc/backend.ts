@@ -62,7 +62,9 @@ export interface Backend {
   /** Says that the card's content is on the screen; the number returned goes into the decision. */
   cardPainted(id: string, generation: number): Promise<number>;
   decide(params: DecideParams): Promise<Outcome>;
-  /** The card stays in the inbox, unanswered, with everything else that its run asks now; returns the ids of all that. */
+  /**
+   * The card stays in the inbox, unanswered, with everything else that its run asks now; returns the ids of all that.
+   */
   dismiss(id: string): Promise<string[]>;
   /** Denies everything that the card's run asks now; returns the ids of what that was. */
   denyRun(id: string): Promise<string[]>;
@@ -105,7 +107,10 @@ export interface Backend {
   keptDiff(params: KeptParams): Promise<KeptDiff>;
   /** What the session of a line's run changed in that folder, in all its runs that are kept. */
   keptSession(params: KeptParams): Promise<KeptSession>;
-  /** Puts one change back, or all of them; what was changed since stays as it is. It becomes a line that can be put back too. */
+  /**
+   * Puts one change back, or all of them; what was changed since stays as it is. It becomes a line that can
+   * be put back too.
+   */
   putBack(params: KeptParams): Promise<PutBackResult>;
   /** What runs now, with the end of what it printed so far. */
   running(): Promise<RunningView[]>;

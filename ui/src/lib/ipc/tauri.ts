@@ -3,7 +3,10 @@ import { listen } from '@tauri-apps/api/event';
 import type { UiMessage } from '../protocol';
 import { BackendError, type Backend } from './backend';
 
-/** The one channel on which a window hears of anything. Each has its own: Tauri wakes every page that listens to an event. */
+/**
+ * The one channel on which a window hears of anything. Each has its own: Tauri wakes every page that
+ * listens to an event.
+ */
 const CHANNELS = { main: 'countersign-main', prompt: 'countersign-prompt' } as const;
 
 async function invoke<T>(name: string, args?: InvokeArgs): Promise<T> {
