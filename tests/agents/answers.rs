@@ -1,4 +1,5 @@
-//! Answers that are more than one click: put aside, kept for later calls, cut short by the app or by the agent's own limit.
+//! Answers that are more than one click: put aside, kept for later calls, cut short by the app or by the
+//! agent's own limit.
 
 use crate::kinds::{Agent, Deed};
 use crate::rig::{Machine, Rig, Tie, expect_word};

@@ -1,4 +1,5 @@
-//! Agents that end while a person is asked about what they want to do: what nobody waits for any more is nothing to answer.
+//! Agents that end while a person is asked about what they want to do: what nobody waits for any more is
+//! nothing to answer.
 
 use crate::kinds::{Agent, Deed};
 use crate::rig::{Rig, Talk, Tie};

@@ -1,4 +1,5 @@
-//! What a story started and did not end. Whatever loses its parent becomes a child of this program, so that nothing hides.
+//! What a story started and did not end. Whatever loses its parent becomes a child of this program, so
+//! that nothing hides.
 
 use anyhow::Result;
 use countersign_tests::process::{is_alive, kill, wait_for};

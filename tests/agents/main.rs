@@ -1,9 +1,10 @@
-//! Stories of real agents, as their vendors publish them, and the real app: `cargo xtask interop agents NAME`. The environment
-//! names the agent, see [`kinds::Agent::from_env`]. Their models are scripted and on this machine, and so is all the network that
-//! they have, where this program may make such a one. Each story is named as what a person is promised.
+//! Stories of real agents, as their vendors publish them, and the real app:
+//! `cargo xtask interop agents NAME`. The environment names the agent, see [`kinds::Agent::from_env`]. Their
+//! models are scripted and on this machine, and so is all the network that they have, where this program may
+//! make such a one. Each story is named as what a person is promised.
 //!
-//! Every story has a home, a desktop session and an app of its own, a limit, and leaves no process behind: this target has its own
-//! harness, which sees to that.
+//! Every story has a home, a desktop session and an app of its own, a limit, and leaves no process behind:
+//! this target has its own harness, which sees to that.
 
 mod answers;
 mod boxed;
@@ -134,8 +135,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Puts this program into a network of its own, where nobody is but itself: agents call their vendors and wait for them. Where
-/// that is not allowed, they are left to do so.
+/// Puts this program into a network of its own, where nobody is but itself: agents call their vendors and
+/// wait for them. Where that is not allowed, they are left to do so.
 #[expect(
     clippy::disallowed_methods,
     reason = "it becomes this program again, with the environment that it has"

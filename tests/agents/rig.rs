@@ -1,4 +1,5 @@
-//! A person's machine: a home with the app in a desktop session, an agent in it, and a model that does as the story says.
+//! A person's machine: a home with the app in a desktop session, an agent in it, and a model that does
+//! as the story says.
 
 use crate::kinds::{Agent, Deed, Door, Mode};
 use crate::model::{Call, Model};
@@ -167,7 +168,8 @@ impl<'a> Rig<'a> {
         })
     }
 
-    /// Waits until the window shows what would become of a file, and reads it to its end, as has to be before it is allowed.
+    /// Waits until the window shows what would become of a file, and reads it to its end, as has to be
+    /// before it is allowed.
     pub(crate) fn reads_difference(&self) -> Story {
         self.app.wait_for_element(Window::Prompt, "[data-testid=\"diff\"]")?;
         wait_for("reading to the end arms", PATIENCE, || {

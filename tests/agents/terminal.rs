@@ -99,7 +99,8 @@ fn watch(mut line: &Pty, written: &Written) {
     }
 }
 
-/// What programs ask a terminal, and what an `xterm` says: where the cursor is, what it is, and which colours it has.
+/// What programs ask a terminal, and what an `xterm` says: where the cursor is, what it is, and
+/// which colours it has.
 const ANSWERS: [(&str, &str); 5] = [
     ("\u{1b}[6n", "\u{1b}[1;1R"),
     ("\u{1b}[c", "\u{1b}[?62;22c"),

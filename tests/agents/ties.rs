@@ -1,5 +1,5 @@
-//! What holds whatever an agent does and by whatever way it asks: the policy reaches all of its tools, one call is one question, and
-//! an agent has one name.
+//! What holds whatever an agent does and by whatever way it asks: the policy reaches all of its tools, one
+//! call is one question, and an agent has one name.
 
 use crate::kinds::{Agent, Deed};
 use crate::rig::{Machine, Rig, Tie, expect_word};

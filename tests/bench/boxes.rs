@@ -44,8 +44,8 @@ pub(crate) fn measure(runs: usize) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// As many as there may be, each of which waits until all of them run: at a named pipe, since what looks again and again takes
-/// the others' time.
+/// As many as there may be, each of which waits until all of them run: at a named pipe, since what looks
+/// again and again takes the others' time.
 fn at_once(opened: &Opened) -> Result<Vec<Figure>> {
     let folder = &opened.folder;
     let go = folder.join("go");
@@ -69,7 +69,8 @@ fn at_once(opened: &Opened) -> Result<Vec<Figure>> {
     let came = wait_for("all boxes are there at once", CROWD_LIMIT, || Ok((here()? == CROWD).then_some(())));
     let all = began.elapsed();
     let usage = Usage::of(opened.app.pid())?;
-    // A line for each, also for those that come late; open for reading too, so that nobody has to be there already.
+    // A line for each, also for those that come late; open for reading too, so that nobody has to
+    // be there already.
     let mut pipe = fs::OpenOptions::new().read(true).write(true).open(&go)?;
     pipe.write_all(&[b'\n'; CROWD])?;
     // One that did not come says why.

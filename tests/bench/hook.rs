@@ -1,5 +1,5 @@
-//! What an agent waits for before each of its calls: the hook as it is started, asks the app and answers, beside a direct start of
-//! a program that does nothing.
+//! What an agent waits for before each of its calls: the hook as it is started, asks the app and answers,
+//! beside a direct start of a program that does nothing.
 
 use crate::exec::{LIMIT, PAUSE, WARM_UP, allowing_true};
 use crate::figures::Figure;

@@ -1,4 +1,5 @@
-//! The inbox in the real window with more requests than a person can answer: ten gateways, a thousand on each.
+//! The inbox in the real window with more requests than a person can answer: ten gateways, a
+//! thousand on each.
 
 use crate::figures::Figure;
 use crate::memory;
@@ -114,14 +115,16 @@ fn request(at: usize) -> Value {
     json!({ "id": format!("r-{at}"), "request": request, "createdAtMs": 1_000, "expiresAtMs": 3_601_000 })
 }
 
-/// Calls back with the time from a scroll to this share of the list to the second frame after it, which shows it.
+/// Calls back with the time from a scroll to this share of the list to the second frame after
+/// it, which shows it.
 const SCROLL: &str = "const [share, done] = arguments;
     const content = document.querySelector('[data-testid=content]');
     const began = performance.now();
     content.scrollTop = content.scrollHeight * share;
     requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - began)))";
 
-/// Calls back with the time from a click on the first visible Deny until its row is gone and a frame was painted.
+/// Calls back with the time from a click on the first visible Deny until its row is gone and a
+/// frame was painted.
 pub(crate) const DENY: &str = "const [, done] = arguments;
     const row = document.querySelector('[data-testid=inbox-row]');
     const gone = () => document.querySelector(`[data-testid=inbox-row][data-id=\"${row.dataset.id}\"]`) === null;

@@ -1,6 +1,8 @@
-//! Measures the release build: what a person waits for, what a run costs on top, what it takes to be there all day.
+//! Measures the release build: what a person waits for, what a run costs on top, what it takes to
+//! be there all day.
 //!
-//! Prints a table and, with `--json`, the same figures as JSON. Nothing here is a test: figures are read by people.
+//! Prints a table and, with `--json`, the same figures as JSON. Nothing here is a test: figures
+//! are read by people.
 
 mod boxed;
 mod boxes;
@@ -46,7 +48,8 @@ struct Args {
     /// Node for published releases of OpenClaw.
     #[arg(long)]
     node: Option<PathBuf>,
-    /// A published release to compare decisions with, as VERSION=FOLDER of its npm package; can be given more than once.
+    /// A published release to compare decisions with, as VERSION=FOLDER of its npm package; can be
+    /// given more than once.
     #[arg(long, requires = "node")]
     release: Vec<Release>,
     /// Also measure memory this many minutes after a prompt was closed; its window is given up after 9.
@@ -61,8 +64,8 @@ struct Args {
     /// Minutes that the day of the series `soak` takes.
     #[arg(long, default_value_t = 30)]
     minutes: u64,
-    /// Whose sessions and pauses that day has: a file with one JSON object a line, each with its `session` and, where it is known,
-    /// its time `atMs`. Its commands are not read.
+    /// Whose sessions and pauses that day has: a file with one JSON object a line, each with its `session`
+    /// and, where it is known, its time `atMs`. Its commands are not read.
     #[arg(long)]
     stream: Option<PathBuf>,
 }
@@ -83,7 +86,8 @@ enum Series {
     Exec,
     /// Runs in boxes, by the number that `--runs` says.
     Box,
-    /// Only when it is asked for: 200 boxes at once, and as many one after the other as `--runs` says, and what is left of them.
+    /// Only when it is asked for: 200 boxes at once, and as many one after the other as `--runs` says, and
+    /// what is left of them.
     Boxes,
     Hook,
     Tools,

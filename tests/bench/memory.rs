@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 pub(crate) fn measure(idle: Option<Duration>) -> Result<Vec<Figure>> {
     let session = Session::start()?;
     let home = Home::asking()?;
-    // The first GTK program of a display finds out which visuals GL likes, which loads the whole of Mesa, and leaves a note
-    // for all others. On a desktop that was never this program.
+    // The first GTK program of a display finds out which visuals GL likes, which loads the whole of Mesa, and
+    // leaves a note for all others. On a desktop that was never this program.
     let screen = Screen::open(session.display())?;
     let first = start(&session, &home)?;
     wait_for("GTK has left its note", LIMIT, || Ok(screen.has_gdk_visuals()?.then_some(())))?;

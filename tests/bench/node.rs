@@ -1,5 +1,6 @@
-//! A command that a gateway has a node run: gateway, node, the app's socket and back, ours beside those of published releases,
-//! all with the same app and in turns with direct starts, so that each sees the same machine. And what many runs leave behind.
+//! A command that a gateway has a node run: gateway, node, the app's socket and back, ours beside those of
+//! published releases, all with the same app and in turns with direct starts, so that each sees the same
+//! machine. And what many runs leave behind.
 
 use crate::figures::Figure;
 use crate::policy::Peers;
@@ -36,8 +37,8 @@ enum Parts {
     Theirs { _node: Box<NodeHost>, _owner: Box<Operator>, _gateway: Box<Gateway> },
 }
 
-/// Starts everything and measures in turns. The gateway within the app has an app of its own: a home has one runner, for one
-/// gateway.
+/// Starts everything and measures in turns. The gateway within the app has an app of its own: a home has one
+/// runner, for one gateway.
 pub(crate) fn measure(count: usize, peers: &Peers) -> Result<Vec<Figure>> {
     let rig = Rig::start()?;
     let mut contenders = vec![rig.alone()?];
@@ -90,8 +91,8 @@ impl Rig {
         Ok(Contender::new("ours", url, access, node, parts))
     }
 
-    /// The gateway that the app itself serves. A new node opens the window in which it is let in; what is measured is the app that
-    /// rests in the tray, so it starts once more when that has been done.
+    /// The gateway that the app itself serves. A new node opens the window in which it is let in; what is
+    /// measured is the app that rests in the tray, so it starts once more when that has been done.
     fn in_the_app(self) -> Result<(Self, Contender)> {
         let Self { app, session, home, program } = self;
         let token = home.gateway_token()?;
@@ -214,8 +215,9 @@ async fn answer(link: &mut Link, is_wanted: impl Fn(&str) -> bool) -> Result<Val
     }
 }
 
-/// What the runner holds after half of [`MANY`] runs and after all: memory, open files, children. Without an app, so that all runs
-/// are its own. The first half is for the allocator: what [`AT_ONCE`] runs take together it keeps, and comes to use all of it.
+/// What the runner holds after half of [`MANY`] runs and after all: memory, open files, children. Without an
+/// app, so that all runs are its own. The first half is for the allocator: what [`AT_ONCE`] runs take
+/// together it keeps, and comes to use all of it.
 fn many() -> Result<Vec<Figure>> {
     writeln!(std::io::stderr(), "{MANY} runs, {AT_ONCE} at once …")?;
     let gateway = Alone::start(Home::empty()?)?;

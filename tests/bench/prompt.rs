@@ -14,7 +14,8 @@ use serde_json::json;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// The first prompt of fresh processes, prompts whose window is created anew, and prompts in the window kept warm.
+/// The first prompt of fresh processes, prompts whose window is created anew, and prompts in the
+/// window kept warm.
 pub(crate) fn measure(count: usize) -> Result<Vec<Figure>> {
     let mut first = Vec::new();
     for _ in 0..FIRST {
@@ -68,7 +69,8 @@ impl Rig {
 
     /// Raises a request, waits for its pixels, denies it, and waits until the window is hidden again.
     fn prompt(&self) -> Result<Duration> {
-        // A small program: as root every program could be rewritten and is hashed, for which nobody else waits.
+        // A small program: as root every program could be rewritten and is hashed, for which
+        // nobody else waits.
         let request = json!({ "command": ["rm", "-rf", "./build"], "cwd": self.home.work() });
         let started = Instant::now();
         let waiting = Wire::exec(&self.home, &request)?;

@@ -25,8 +25,8 @@ impl Screen {
     /// Returns as soon as the prompt's Deny button has its colour on the screen.
     pub(crate) fn wait_for_deny_button(&self, limit: Duration) -> Result<()> {
         let started = Instant::now();
-        // The hidden window of a warm prompt is known before: searching the whole tree again and again would take a core
-        // from those who draw, and so would asking without a pause.
+        // The hidden window of a warm prompt is known before: searching the whole tree again and again would
+        // take a core from those who draw, and so would asking without a pause.
         let known = self.app_windows()?;
         while started.elapsed() < limit {
             let found = if known.is_empty() { self.app_windows()? } else { known.clone() };
@@ -94,7 +94,8 @@ impl Screen {
         Ok(None)
     }
 
-    /// Windows of the app as large as a prompt, whatever frames a window manager puts around them. Their titles say what they show.
+    /// Windows of the app as large as a prompt, whatever frames a window manager puts around them. Their
+    /// titles say what they show.
     fn app_windows(&self) -> Result<Vec<Window>> {
         let mut found = Vec::new();
         let mut todo = vec![self.root];
@@ -116,7 +117,8 @@ impl Screen {
         Ok(found)
     }
 
-    /// Looks at a column through the button, beside its label; a window that is not visible has no pixels to look at.
+    /// Looks at a column through the button, beside its label; a window that is not visible has no
+    /// pixels to look at.
     fn shows_deny_button(&self, window: Window) -> Result<bool> {
         let geometry = self.connection.get_geometry(window)?.reply()?;
         let top = i16::try_from(geometry.height.saturating_sub(STRIP))?;

@@ -1,4 +1,5 @@
-//! Tools: the policy's pipeline, what hooks and gate cost around a call, and a command that an agent calls over MCP.
+//! Tools: the policy's pipeline, what hooks and gate cost around a call, and a command that an
+//! agent calls over MCP.
 
 use crate::figures::Figure;
 use crate::start::start;
@@ -35,7 +36,8 @@ pub(crate) fn measure(runs: usize) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// 200 tools, of which nine steps with lists are asked: a set that is small as most are, and one with 67 entries in each.
+/// 200 tools, of which nine steps with lists are asked: a set that is small as most are, and one with 67
+/// entries in each.
 fn pipeline() -> Result<Vec<Figure>> {
     let mut names: Vec<String> = OURS.iter().map(|name| (*name).to_owned()).collect();
     names.extend((names.len()..TOOLS).map(|at| format!("server{}__tool_{at}", at % 12)));
@@ -112,8 +114,8 @@ fn piped(lists: &Value, tools: &[Tool<'_>]) -> Result<Vec<f64>> {
     Ok(samples)
 }
 
-/// A tool that does nothing, alone and with a hook before and after it and a gate that is asked, in a task of a runtime like
-/// the app's, where calls are made.
+/// A tool that does nothing, alone and with a hook before and after it and a gate that is asked, in a task of
+/// a runtime like the app's, where calls are made.
 fn calls() -> Result<Vec<Figure>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let measured = runtime.spawn(called());

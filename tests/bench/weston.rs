@@ -12,8 +12,8 @@ use countersign_tests::wire::Wire;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// First prompts of fresh processes, prompts in the window kept warm, and what the app holds before and after them. A look at
-/// the whole screen takes some milliseconds, which is the error of these times.
+/// First prompts of fresh processes, prompts in the window kept warm, and what the app holds before and after
+/// them. A look at the whole screen takes some milliseconds, which is the error of these times.
 pub(crate) fn measure(count: usize) -> Result<Vec<Figure>> {
     let mut first = Vec::new();
     let (mut warm, mut resting, mut kept) = (Vec::new(), Vec::new(), Vec::new());

@@ -145,8 +145,8 @@ fn outside(task: &Task, place: &Place, script: &str) -> Result<()> {
     Ok(())
 }
 
-/// A text whose shell ends at the first command that fails, and knows the folder beside. A variable around `countersign exec` would
-/// not reach it: what runs has the app's.
+/// A text whose shell ends at the first command that fails, and knows the folder beside. A variable around
+/// `countersign exec` would not reach it: what runs has the app's.
 fn text(task: &Task, place: &Place, script: &str) -> String {
     format!("set -e\nBESIDE='{}'\n{script}\n", place.beside(task).display())
 }

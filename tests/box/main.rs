@@ -1,17 +1,18 @@
-//! Does work get done in a box? This has the real app open a folder for each of the tasks in `tasks/`, runs them there with
-//! `countersign exec --box`, real programs and the registries, and looks at what came of it.
+//! Does work get done in a box? This has the real app open a folder for each of the tasks in `tasks/`, runs
+//! them there with `countersign exec --box`, real programs and the registries, and looks at what came of it.
 //!
 //! ```sh
 //! cargo run -p countersign-tests --features boxed-tasks --bin boxed-tasks -- --only cargo
 //! ```
 //!
-//! A task is data: what it needs, what is there before, the command's text, and what has to hold afterwards (`task.rs` says how it
-//! is written). Nobody answers anything: rules that are there before the app starts allow what a task says that it reaches, and a
-//! question fails the task. Programs that are not there are installed below `~/.cache/countersign-interop`, or the folder that
-//! `COUNTERSIGN_INTEROP` names, and with `apt-get` where root runs this. The desktop app has to be built before.
+//! A task is data: what it needs, what is there before, the command's text, and what has to hold afterwards
+//! (`task.rs` says how it is written). Nobody answers anything: rules that are there before the app starts
+//! allow what a task says that it reaches, and a question fails the task. Programs that are not there are
+//! installed below `~/.cache/countersign-interop`, or the folder that `COUNTERSIGN_INTEROP` names, and with
+//! `apt-get` where root runs this. The desktop app has to be built before.
 //!
-//! Start it as root, or have that folder outside of `/home`: a box shows no home but that of its own person, and here that is
-//! one in this folder.
+//! Start it as root, or have that folder outside of `/home`: a box shows no home but that of its own person,
+//! and here that is one in this folder.
 
 mod course;
 mod place;

@@ -25,7 +25,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A home with a folder for each task, open for every agent, and the app in it, which takes requests when this returns.
+    /// A home with a folder for each task, open for every agent, and the app in it, which takes requests
+    /// when this returns.
     pub(crate) fn start(tools: &Tools, tasks: &[Task]) -> Result<Self> {
         let folder = tools.folder().join("boxes");
         fs::create_dir_all(&folder)?;
@@ -143,8 +144,8 @@ fn rules(home: &Home, tasks: &[Task]) -> Result<Value> {
     Ok(json!({ "version": 1, "rules": [], "workspaces": workspaces, "calls": calls }))
 }
 
-/// Hosts of registries whose names lead into a network of this house, as where a mirror stands for them. A rule about registries
-/// is about the world, so these need rules of their own.
+/// Hosts of registries whose names lead into a network of this house, as where a mirror stands for them. A
+/// rule about registries is about the world, so these need rules of their own.
 struct Registries(BTreeSet<(&'static str, &'static str, u16)>);
 
 impl Registries {
@@ -180,7 +181,8 @@ fn beside(home: &Home, task: &Task) -> PathBuf {
     home.path().join("beside").join(&task.name)
 }
 
-/// Toolchains of Rust that this machine's person has. The box shows them, as everything in a home that is not hidden.
+/// Toolchains of Rust that this machine's person has. The box shows them, as everything in a home
+/// that is not hidden.
 fn toolchains() -> Option<PathBuf> {
     let below = |home| Path::new(&home).join(".rustup");
     let named = env::var_os("RUSTUP_HOME").map(PathBuf::from).or_else(|| env::var_os("HOME").map(below));
@@ -190,8 +192,8 @@ fn toolchains() -> Option<PathBuf> {
 /// What a person has set.
 const GIT: &str = "[user]\n\tname = Ada\n\temail = ada@example.invalid\n[init]\n\tdefaultBranch = main\n";
 
-/// Variables of a machine on which nobody sits: nothing is sent to makers of programs, no newer release is looked for, and the
-/// system's certificates count for programs that have their own.
+/// Variables of a machine on which nobody sits: nothing is sent to makers of programs, no newer release is
+/// looked for, and the system's certificates count for programs that have their own.
 const SETTINGS: &[(&str, &str)] = &[
     ("CI", "1"),
     ("DENO_NO_UPDATE_CHECK", "1"),

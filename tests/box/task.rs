@@ -6,7 +6,7 @@
 //! needs: git npm                      programs, separated by spaces
 //! groups: npm                         registries that it may reach, by the gate's name for them
 //! reach: this-machine 127.0.0.1:5432  another destination that it may reach, and where that lies
-//! denied: *.example.org               hosts that its programs want to reach by themselves, and must do without
+//! denied: *.example.org               hosts that its programs want by themselves, and must do without
 //! setup:
 //!     what a shell does in the folder before, outside of the box
 //! run:
@@ -16,7 +16,8 @@
 //!     what a shell has to find in the folder afterwards, outside of the box
 //! ```
 //!
-//! The shells end at the first command that fails. `$BESIDE` is a folder of the task's own outside of the one that is open.
+//! The shells end at the first command that fails. `$BESIDE` is a folder of the task's own outside of the
+//! one that is open.
 
 use countersign_gate::{Destination, groups};
 use countersign_protocol::rules::NetPlace;

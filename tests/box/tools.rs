@@ -31,8 +31,8 @@ enum Source {
 }
 
 impl Tools {
-    /// Finds what these tasks need, and installs what is missing and can be. An install that fails leaves its program absent, and
-    /// `out` is told.
+    /// Finds what these tasks need, and installs what is missing and can be. An install that fails leaves its
+    /// program absent, and `out` is told.
     pub(crate) fn ready(tasks: &[Task], out: &mut impl Write) -> Result<Self> {
         let folder = cache()?;
         let tools = folder.join("tools");
@@ -142,8 +142,8 @@ fn inherit(program: &mut Command, names: &[&str]) {
     }
 }
 
-/// Variables by which programs find the certificates that this machine trusts, and what it has instead of some packages. Tasks
-/// have them too.
+/// Variables by which programs find the certificates that this machine trusts, and what it has instead of
+/// some packages. Tasks have them too.
 pub(crate) const CERTIFICATES: &[&str] = &[
     "CURL_CA_BUNDLE",
     "GIT_SSL_CAINFO",

@@ -1,4 +1,5 @@
-// Whether `oracle.mjs` asks a release what its vectors were asked: it answers the stored cases of that release once more.
+// Whether `oracle.mjs` asks a release what its vectors were asked: it answers the stored cases of that
+// release once more.
 //
 //     node check.mjs PACKAGE
 //

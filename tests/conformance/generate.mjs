@@ -2,9 +2,9 @@
 //
 //     node generate.mjs PACKAGE FOLDER [SEED [TIMES]]
 //
-// PACKAGE is the release's package folder; FOLDER gets a file for each operation, in the form of the vectors. The same seed
-// makes the same cases. TIMES multiplies how many there are of each class: with many, and seeds that nobody has used yet, this
-// finds what the stored verdicts do not have.
+// PACKAGE is the release's package folder; FOLDER gets a file for each operation, in the form of the vectors. The same
+// seed makes the same cases. TIMES multiplies how many there are of each class: with many, and seeds that nobody has
+// used yet, this finds what the stored verdicts do not have.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,7 +1,7 @@
 // What an installed OpenClaw release says about cases, in the form of the vectors.
 //
-// A case has "id", "op", "class" and "input", with paths below a placeholder. `check.mjs` answers the stored vectors once more
-// with it, which shows that it asks the release what those were asked.
+// A case has "id", "op", "class" and "input", with paths below a placeholder. `check.mjs` answers the stored vectors
+// once more with it, which shows that it asks the release what those were asked.
 
 import { rmSync } from 'node:fs';
 import path from 'node:path';
@@ -383,8 +383,8 @@ function stored(value, key) {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const TOKEN = /^[A-Za-z0-9_-]{32}$/;
 
-// Answers each case of `cases`, whose paths have the placeholder. Cases that make the release fail, and those that it answers
-// otherwise in another tree, have no verdict.
+// Answers each case of `cases`, whose paths have the placeholder. Cases that make the release fail, and those that it
+// answers otherwise in another tree, have no verdict.
 export async function verdicts(folder, cases) {
   const first = await answers(folder, cases);
   const second = await answers(folder, cases);

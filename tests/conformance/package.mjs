@@ -1,8 +1,8 @@
 // Functions of an installed OpenClaw release, by the names that its sources give them.
 //
 // A release is a folder of bundled modules whose file names and exports change with every build, while the names of
-// functions stay. Each function is looked for in the text of the modules, and a hook of Node's loader has its module export
-// it while it is read: nothing on disk changes, and what runs is the published code.
+// functions stay. Each function is looked for in the text of the modules, and a hook of Node's loader has its module
+// export it while it is read: nothing on disk changes, and what runs is the published code.
 
 import { readFileSync, readdirSync } from 'node:fs';
 import { registerHooks } from 'node:module';

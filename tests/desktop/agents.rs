@@ -1,5 +1,5 @@
-//! Agents that are not OpenClaw: what they ask by MCP, by hooks and over HTTP comes to the same windows, and what a person
-//! answers there goes back in their own words.
+//! Agents that are not OpenClaw: what they ask by MCP, by hooks and over HTTP comes to the same windows, and
+//! what a person answers there goes back in their own words.
 
 use crate::Story;
 use anyhow::{Context, Result, ensure};

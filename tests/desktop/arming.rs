@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 #[test]
 fn allow_does_not_work_before_the_card_was_in_view_for_a_second_and_a_half() -> Story {
     asking(|app| {
-        // The first request leaves a warm window behind, in which the clock of the page can be read from the start.
+        // The first request leaves a warm window behind, in which the clock of the page can be
+        // read from the start.
         let (first, _) = app.raise(&["echo", "warm"])?;
         app.deny()?;
         first.finish()?.expect_code(200)?;
@@ -155,7 +156,8 @@ fn a_command_as_long_as_a_book_can_be_allowed_after_its_end_was_in_view() -> Sto
     })
 }
 
-/// Goes through everything that can have the keyboard and presses Enter and Space on it. What had it, by its testid.
+/// Goes through everything that can have the keyboard and presses Enter and Space on it. What had
+/// it, by its testid.
 fn press_on_every_button(app: &App) -> anyhow::Result<Vec<String>> {
     let mut seen = Vec::new();
     for _ in 0..STOPS {

@@ -1,5 +1,5 @@
-//! Every door that has commands run here keeps them in the box of an open folder: nobody is asked, the agent hears what the box
-//! refused, and what reaches further than a box is asked about all the same.
+//! Every door that has commands run here keeps them in the box of an open folder: nobody is asked, the agent
+//! hears what the box refused, and what reaches further than a box is asked about all the same.
 
 use crate::node::{payload, with_node};
 use crate::{Story, story};
@@ -29,8 +29,8 @@ trait Door {
     fn told(&mut self) -> Result<String>;
 }
 
-/// Goes through a door three times: with what a box holds, with what reaches further, and once the folder is closed. `denied` is what
-/// the history says of each of the latter two: through which doors it was denied.
+/// Goes through a door three times: with what a box holds, with what reaches further, and once the folder is
+/// closed. `denied` is what the history says of each of the latter two: through which doors it was denied.
 fn check(app: &App, mut door: impl Door, contained: Via, denied: &[Via]) -> Story {
     let (work, made) = (app.home.work(), project(&app.home).join("made"));
     // No rule can know what this does.

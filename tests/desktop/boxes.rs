@@ -177,7 +177,8 @@ fn whoever_wants_a_box_gets_one_or_nothing_and_whoever_wants_out_is_asked_about(
     })
 }
 
-/// What `countersign exec` prints of an environment in which an agent's shell has these variables, on its own line each.
+/// What `countersign exec` prints of an environment in which an agent's shell has these variables, on
+/// its own line each.
 fn printed(app: &App, more: &[&str]) -> anyhow::Result<Running> {
     let mut command = app.home.command(countersign()?);
     let path = format!("/nowhere/bin:{}", std::env::var("PATH")?);

@@ -1,4 +1,5 @@
-//! A command in a box wants to reach something outside: its connection is held until a person answered, and what was answered counts.
+//! A command in a box wants to reach something outside: its connection is held until a person answered, and
+//! what was answered counts.
 
 use crate::{Story, asking, story};
 use anyhow::ensure;

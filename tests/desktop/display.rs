@@ -154,8 +154,8 @@ pub(crate) fn ends_denied(app: &App, mut running: Running) -> Story {
     running.finish()?.expect_code(200).map(|_| ())
 }
 
-/// Kills the process of the page that is open, and waits until that was written down for the nth time, and for the next page if
-/// there is to be one.
+/// Kills the process of the page that is open, and waits until that was written down for the nth time, and
+/// for the next page if there is to be one.
 fn end_page(app: &App, nth: usize) -> Story {
     let old = wait_for("a page's process", PATIENCE, || Ok(web_processes(app.pid())?.pop()))?;
     kill(old);
@@ -164,7 +164,8 @@ fn end_page(app: &App, nth: usize) -> Story {
     if made_again { wait_for_title(app) } else { Ok(()) }
 }
 
-/// Waits for a window whose page has said what it shows: before, and when its page is gone, a title says no more than what it is.
+/// Waits for a window whose page has said what it shows: before, and when its page is gone, a title says no
+/// more than what it is.
 pub(crate) fn wait_for_title(app: &App) -> Story {
     wait_for("a page that shows something", PATIENCE, || {
         let mut search = app.command("xdotool");

@@ -1,4 +1,5 @@
-//! What the documents tell people to type, typed beside the running app, and what they show as settings, put where it belongs.
+//! What the documents tell people to type, typed beside the running app, and what they show as settings, put
+//! where it belongs.
 
 use crate::{Story, asking};
 use anyhow::{Context, Result, ensure};
@@ -149,7 +150,8 @@ fn taken(settings: &Value) -> Story {
     })
 }
 
-/// Whether a line is about this program; what agents and the project's own runner are told is tried where they are.
+/// Whether a line is about this program; what agents and the project's own runner are told is
+/// tried where they are.
 fn is_ours(line: &str) -> bool {
     let ours = ["countersign ", "curl "].iter().any(|name| line.starts_with(name));
     ours || line.contains("| countersign ") || line.contains("|   countersign ")

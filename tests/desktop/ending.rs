@@ -84,7 +84,8 @@ fn an_asker_that_only_stops_sending_still_gets_its_answer() -> Story {
     })
 }
 
-/// What runs in a home where everything may: a first process, one that left its group, and one whose parents are gone.
+/// What runs in a home where everything may: a first process, one that left its group, and one whose
+/// parents are gone.
 fn tree(home: &Home) -> String {
     let file = home.file("pids");
     let me = format!("echo $$ >> {file}; exec sleep 600");
@@ -145,8 +146,8 @@ fn a_page_that_is_killed_as_it_begins_may_end_the_app_and_nothing_is_allowed_or_
         let pids = pids(&app.home)?;
         let file = app.home.file("made");
         let asking = app.home.exec(&["touch", &file])?;
-        // WebKit gives up the whole program when it cannot read the process number that the page's process sends first, and makes
-        // the page again when it could.
+        // WebKit gives up the whole program when it cannot read the process number that the page's process
+        // sends first, and makes the page again when it could.
         kill(wait_for("a page's process", PATIENCE, || Ok(web_processes(app.pid)?.pop()))?);
         let app_ended = wait_for("the app ends, or makes the page again", PATIENCE, || {
             Ok(if app.runs() { (!ends(app)?.is_empty()).then_some(false) } else { Some(true) })

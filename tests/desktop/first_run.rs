@@ -1,4 +1,5 @@
-//! The first steps and the page of agents: from a machine on which nothing asks to a request of an agent that is answered in the window.
+//! The first steps and the page of agents: from a machine on which nothing asks to a request of an agent that
+//! is answered in the window.
 
 use crate::{Story, story};
 use anyhow::{Context, Result, ensure};
@@ -27,7 +28,8 @@ const SETTINGS: [(&str, &str, &str); 9] = [
     ("zed", ".config/zed/settings.json", "{}\n"),
 ];
 
-/// A home where everything is asked and nobody went through the first steps, with these agents; no other is on the search path.
+/// A home where everything is asked and nobody went through the first steps, with these agents; no other is
+/// on the search path.
 fn home(agents: &[&str]) -> Result<Home> {
     let home = Home::asking()?.before_first_steps()?;
     for (_, below, text) in SETTINGS.iter().filter(|(name, ..)| agents.contains(name)) {

@@ -29,7 +29,8 @@ fn hidden_characters_are_shown_as_what_they_are_and_markup_stays_text() -> Story
         assert_eq!(prompt.words[2], "safeU+202Ecod.exe");
         assert_eq!(prompt.words[3], "zeroU+200BwidthU+FEFF");
         assert_eq!(prompt.words[4], "U+001B[2JU+001B[31mred");
-        // Lines of an argument are lines, each with a sign at its end; what goes back over what was there is not one.
+        // Lines of an argument are lines, each with a sign at its end; what goes back over what was
+        // there is not one.
         assert_eq!(prompt.words[7], "linebreak\ttabU+000Dback");
         assert_eq!(prompt.words[9], argv[9]);
         assert_eq!(app.browser()?.run::<Vec<String>>(INJECTED, json!([]))?, Vec::<String>::new());

@@ -66,7 +66,8 @@ fn what_a_boxed_command_did_to_a_file_is_put_back_from_the_history() -> Story {
     })
 }
 
-/// Runs a text in the folder for a session, and waits until the history has so many lines of what such runs changed.
+/// Runs a text in the folder for a session, and waits until the history has so many lines of what
+/// such runs changed.
 fn write(app: &App, text: &str, changed: usize) -> anyhow::Result<()> {
     let folder = app.home.file("project");
     let run = ["exec", "--agent", "coder", "--session", "build", "--cwd", &folder, "--", "sh", "-c", text];

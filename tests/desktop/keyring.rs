@@ -1,5 +1,5 @@
-//! Where the secret of a gateway goes: into the desktop's keyring where one works, else into a private file; and what happens
-//! when the keyring does not give it out.
+//! Where the secret of a gateway goes: into the desktop's keyring where one works, else into a private file;
+//! and what happens when the keyring does not give it out.
 
 use crate::{Story, story};
 use anyhow::{Context, Result, anyhow, ensure};

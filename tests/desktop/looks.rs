@@ -1,5 +1,5 @@
-//! How the windows look at the sizes and in the themes that people use. The pictures are for eyes; what a program can
-//! check is checked.
+//! How the windows look at the sizes and in the themes that people use. The pictures are for eyes; what a
+//! program can check is checked.
 
 use crate::hostile::VERDICT_IN_VIEW;
 use crate::{Story, asking, story};

@@ -1,5 +1,5 @@
-//! Stories in the real app: its windows, its tray, its notifications, and the real command line beside them. Each test is
-//! named as what a person is promised.
+//! Stories in the real app: its windows, its tray, its notifications, and the real command line beside them.
+//! Each test is named as what a person is promised.
 
 mod agents;
 mod answers;
@@ -39,7 +39,8 @@ use countersign_tests::home::Home;
 /// How a story ends.
 type Story = Result<()>;
 
-/// Tells a story with the app in this home. When it fails, the cause comes first, and the end of the app's log last.
+/// Tells a story with the app in this home. When it fails, the cause comes first, and the end of
+/// the app's log last.
 fn story(home: Result<Home>, shell: Shell, tell: impl FnOnce(&App) -> Story) -> Story {
     let app = App::start(home?, shell)?;
     tell(&app).map_err(|error| {

@@ -1,4 +1,5 @@
-//! This machine as a node of the app's own gateway: the real runner beside the real app, with nothing else installed.
+//! This machine as a node of the app's own gateway: the real runner beside the real app, with
+//! nothing else installed.
 
 use crate::{Story, story};
 use anyhow::{Context, Result, ensure};
@@ -16,7 +17,8 @@ use std::path::Path;
 
 const SCOPES: &[&str] = &["operator.read", "operator.write", "operator.approvals"];
 
-/// A story in this home, with a runner that the person let in by a click, and a program that may ask and have nodes do things.
+/// A story in this home, with a runner that the person let in by a click, and a program that may ask and have
+/// nodes do things.
 pub(crate) fn with_node(
     home: Result<Home>,
     tell: impl FnOnce(&App, &mut Client, &mut Runner) -> Story,

@@ -1,4 +1,5 @@
-//! Its place on the desktop: the tray icon that is seen, the name and icon that taskbars show, a window that fits.
+//! Its place on the desktop: the tray icon that is seen, the name and icon that taskbars show, a
+//! window that fits.
 
 use crate::{Story, asking, story};
 use anyhow::{Context, Result, ensure};

@@ -1,4 +1,5 @@
-//! A server that a command started in its box: the next command reaches it, and so does the person who wants to see it.
+//! A server that a command started in its box: the next command reaches it, and so does the person who
+//! wants to see it.
 
 use crate::crossings::open;
 use crate::{Story, asking};

@@ -1,5 +1,5 @@
-//! What must hold however often: starts and prompts without a blank window, processes that end under a prompt, and keys that
-//! were meant for something else.
+//! What must hold however often: starts and prompts without a blank window, processes that end under a
+//! prompt, and keys that were meant for something else.
 
 use anyhow::{Context, Result, ensure};
 use countersign_protocol::control::ControlRequest;
@@ -98,7 +98,8 @@ fn kills(kind: Kind, kills: usize) -> Result<String> {
     let mut person = Person::start(place(kind)?)?;
     let mut killed: Vec<Instant> = Vec::new();
     for count in 1..=kills {
-        // The app makes no more windows a minute than this, so that one that cannot be drawn does not come up for ever.
+        // The app makes no more windows a minute than this, so that one that cannot be drawn does not
+        // come up for ever.
         if let Some(third_last) = killed.iter().rev().nth(AGAIN_A_MINUTE - 1) {
             let rest = MINUTE.saturating_sub(third_last.elapsed());
             wait_for("another window may be made", MINUTE + PATIENCE, || {

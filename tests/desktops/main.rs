@@ -1,5 +1,5 @@
-//! The real app on the desktops that people use. Each is started, asked everything that is promised on every one, and ended;
-//! what one cannot be asked is said with its reason.
+//! The real app on the desktops that people use. Each is started, asked everything that is promised on every
+//! one, and ended; what one cannot be asked is said with its reason.
 //!
 //! ```text
 //! cargo xtask test --desktops
@@ -100,8 +100,8 @@ fn chosen(options: &Options) -> Result<Vec<Kind>> {
     options.on.iter().map(named).collect()
 }
 
-/// Compositors do not start for root, and people are not root: root goes on as somebody else, in a user name space where
-/// its files are still its own.
+/// Compositors do not start for root, and people are not root: root goes on as somebody else, in a user name
+/// space where its files are still its own.
 fn be_nobody_special() -> Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! Command texts: by a grammar that is a little wider than what is accepted, and by mutation of the committed ones.
+//! Command texts: by a grammar that is a little wider than what is accepted, and by mutation of
+//! the committed ones.
 
 use crate::random::Random;
 

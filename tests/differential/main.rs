@@ -1,10 +1,12 @@
 //! Does every shell do what the parser says? Command texts are generated and mutated; each one that
-//! [`countersign_commands::shell`] accepts is given to the shells of this machine, in an empty folder and with a PATH where
-//! every program is this one, which only writes down its arguments. Whatever a shell starts must be what was predicted,
-//! and a second grammar of bash must find the same commands. `cargo xtask test` runs it for a minute.
+//! [`countersign_commands::shell`] accepts is given to the shells of this machine, in an empty folder and
+//! with a PATH where every program is this one, which only writes down its arguments. Whatever a shell starts
+//! must be what was predicted, and a second grammar of bash must find the same commands. `cargo xtask test`
+//! runs it for a minute.
 //!
 //! ```sh
-//! cargo run --release -p countersign-tests --features differential --bin differential -- --seconds 600 --seed 7
+//! cargo run --release -p countersign-tests --features differential --bin differential -- \
+//!     --seconds 600 --seed 7
 //! ```
 
 mod generate;
@@ -28,10 +30,10 @@ use std::time::{Duration, Instant};
 
 /// Compare the parser of command texts with the shells of this machine.
 ///
-/// First the committed texts (tests/corpus/shell), then random and mutated ones until the time is over. Each text that
-/// the parser accepts is run by every shell that must read it alike, in an empty folder where every program only writes
-/// down its arguments. What a shell starts must be what the parser said; a second grammar of bash must find the same
-/// commands. Nothing that a text names is ever run.
+/// First the committed texts (tests/corpus/shell), then random and mutated ones until the time is over. Each
+/// text that the parser accepts is run by every shell that must read it alike, in an empty folder where every
+/// program only writes down its arguments. What a shell starts must be what the parser said; a second grammar
+/// of bash must find the same commands. Nothing that a text names is ever run.
 #[derive(Debug, Parser)]
 #[command(after_long_help = AFTER_HELP)]
 struct Args {
@@ -41,7 +43,8 @@ struct Args {
     /// Where the random texts begin: the same seed makes the same texts in the same order.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Fail when the shell of this name (dash, bash, busybox, ksh93, mksh, yash, zsh) is not installed; may be repeated.
+    /// Fail when the shell of this name (dash, bash, busybox, ksh93, mksh, yash, zsh) is not installed;
+    /// may be repeated.
     #[arg(long, value_name = "NAME")]
     require: Vec<String>,
     /// Use this shell too, or instead of the system's one of the same name; may be repeated.
@@ -121,7 +124,8 @@ fn examine(bench: &Bench, shells: &[Shell], texts: Vec<String>, seed: u64, count
                 let Some(case) = case_of(text) else { return Ok(false) };
                 Ok(shell.reads(&case.script) && bench.difference(shell, &case, seed)?.is_some())
             };
-            // A shell that reads many texts from one program could be led astray by the one before: alone, it counts.
+            // A shell that reads many texts from one program could be led astray by the one before:
+            // alone, it counts.
             if still(&case.text)? {
                 let smallest = minimise::smallest(&case.text, still)?;
                 count.differences += 1;

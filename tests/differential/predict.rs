@@ -57,7 +57,8 @@ struct Element {
 }
 
 impl<'a> Run<'a> {
-    /// Runs the commands of `range`, which are those of the group `within`; whether the last one that ran succeeded.
+    /// Runs the commands of `range`, which are those of the group `within`; whether the last one
+    /// that ran succeeded.
     fn list(&mut self, range: Range<usize>, within: Option<usize>) -> bool {
         let elements = self.elements(range, within);
         let mut succeeded = true;

@@ -1,5 +1,5 @@
-//! The program behind every name: it appends its arguments to a log, in one write, and ends with a status that its name
-//! and the environment choose.
+//! The program behind every name: it appends its arguments to a log, in one write, and ends with a status
+//! that its name and the environment choose.
 
 use crate::random::mix;
 use anyhow::{Context, Result};

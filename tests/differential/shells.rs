@@ -279,8 +279,8 @@ fn compare(prediction: &Prediction<'_>, observed: &Observed) -> Option<String> {
     ))
 }
 
-/// Whether every record can be paired with a command. Words that expand match many records, so a pair may have to be
-/// given up for another one.
+/// Whether every record can be paired with a command. Words that expand match many records, so a pair may
+/// have to be given up for another one.
 fn same_in_any_order(prediction: &Prediction<'_>, records: &[Record]) -> bool {
     let mut pairs: Vec<Option<usize>> = vec![None; records.len()];
     let commands = 0..prediction.started.len();

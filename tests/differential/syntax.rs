@@ -4,9 +4,9 @@ use countersign_commands::analysis::Operator;
 use countersign_commands::shell::{Dialect, Script};
 use tree_sitter::{Node, Parser};
 
-/// An error, or a command too many, that this grammar finds in a text that was accepted. It may find fewer: after a
-/// pipeline of three it takes the next line for arguments, which no shell does. Texts that shells read differently, and
-/// those with extensions, which the peer refuses anyway, need no second opinion.
+/// An error, or a command too many, that this grammar finds in a text that was accepted. It may find fewer:
+/// after a pipeline of three it takes the next line for arguments, which no shell does. Texts that shells
+/// read differently, and those with extensions, which the peer refuses anyway, need no second opinion.
 pub(crate) fn difference(text: &str, script: &Script) -> Option<String> {
     if script.dialect == Dialect::Divided || !script.extensions.is_empty() {
         return None;

@@ -1,5 +1,6 @@
-//! Our gateway beside what published releases said to the same script: same shapes, codes and texts, but for the
-//! differences that are listed with their reasons. `cargo xtask interop record VERSION` writes what a release says.
+//! Our gateway beside what published releases said to the same script: same shapes, codes and texts, but for
+//! the differences that are listed with their reasons. `cargo xtask interop record VERSION` writes
+//! what a release says.
 
 use anyhow::{Context, Result, ensure};
 use countersign_tests::exchange::{Known, Recording, differences, tell, unexplained};

@@ -1,4 +1,5 @@
-//! `record FILE`: tells the script to the release that the environment names, in a throw-away home, and writes what it said.
+//! `record FILE`: tells the script to the release that the environment names, in a throw-away home, and
+//! writes what it said.
 
 use anyhow::{Context, Result};
 use countersign_tests::exchange::{Recording, tell};

@@ -301,8 +301,8 @@ const MOMENT_MS: usize = 200;
 /// Commands by rule that are tried while a fault lasts.
 const TRIED_DURING: usize = 20;
 
-/// The same while the disk fails, if they run: their lines are more than the record keeps room for on a disk that is full, and
-/// they are fewer than an agent may send at once.
+/// The same while the disk fails, if they run: their lines are more than the record keeps room for on a disk
+/// that is full, and they are fewer than an agent may send at once.
 const TRIED_ON_DISK: usize = 150;
 
 /// Lines of the app's log that are shown where a promise was broken.

@@ -1,4 +1,5 @@
-//! The disk under a home: the machine's own, a small one that can be full, or one by FUSE that fails as it is told.
+//! The disk under a home: the machine's own, a small one that can be full, or one by FUSE that
+//! fails as it is told.
 
 use crate::fuse::{self, Mood, Server};
 use crate::place::Place;

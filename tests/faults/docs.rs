@@ -5,7 +5,8 @@ use crate::promises::Promise;
 use crate::table::{Fate, Fault, Make, Moment, Trouble, Way, Who};
 use std::fmt::Write as _;
 
-/// The whole document. What was not run now keeps its row of `before`; faults that nobody ever ran are left out.
+/// The whole document. What was not run now keeps its row of `before`; faults that nobody ever
+/// ran are left out.
 pub(crate) fn document(faults: &[Fault], outcomes: &[Outcome], before: &str) -> String {
     let of = |fault: &Fault| -> Vec<&Outcome> {
         outcomes.iter().filter(|outcome| outcome.fault == fault.name).collect()

@@ -1,5 +1,6 @@
-//! A disk that fails as it is told: a file system in user space that hands everything on to a folder. It speaks the kernel's
-//! FUSE protocol itself, as much of it as a home needs, and forgets no file before it is unmounted.
+//! A disk that fails as it is told: a file system in user space that hands everything on to a folder. It
+//! speaks the kernel's FUSE protocol itself, as much of it as a home needs, and forgets no file before
+//! it is unmounted.
 
 mod frame;
 

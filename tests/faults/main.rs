@@ -1,5 +1,6 @@
-//! What breaks, and what holds then. This starts the real app, this machine's runner, a gateway, and agents of all doors, puts
-//! their requests in flight, makes one fault, and looks at the same five promises after each.
+//! What breaks, and what holds then. This starts the real app, this machine's runner, a gateway, and agents
+//! of all doors, puts their requests in flight, makes one fault, and looks at the same five
+//! promises after each.
 //!
 //! ```sh
 //! cargo run -p countersign-tests --features faults --bin faults -- --only kill-app --runs 20 --seed 7

@@ -249,7 +249,8 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// How long a stopped app rests: in the short form long enough for its askers to wonder, else as a laptop that was closed.
+/// How long a stopped app rests: in the short form long enough for its askers to wonder, else as a laptop
+/// that was closed.
 pub(crate) const fn frozen(is_short: bool) -> Duration {
     Duration::from_secs(if is_short { 6 } else { 30 })
 }

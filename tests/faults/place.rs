@@ -1,6 +1,7 @@
-//! Where the harness runs: name spaces of its own for mounts and the network, as an ordinary user. Whoever shares the network
-//! name space was started here, which tells what is left over; and files that belong to others, or that nobody may read, are
-//! that for an ordinary user only. The harness keeps the powers that faults need, and what it starts has none.
+//! Where the harness runs: name spaces of its own for mounts and the network, as an ordinary user. Whoever
+//! shares the network name space was started here, which tells what is left over; and files that belong to
+//! others, or that nobody may read, are that for an ordinary user only. The harness keeps the powers that
+//! faults need, and what it starts has none.
 
 use crate::processes;
 use anyhow::{Context, Result, ensure};

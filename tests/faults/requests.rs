@@ -1,5 +1,5 @@
-//! Requests of all doors in flight, and what of them was acknowledged. Each command makes a marker of its own, so that
-//! whatever ran is seen by the file system and not by what anybody says.
+//! Requests of all doors in flight, and what of them was acknowledged. Each command makes a marker of its
+//! own, so that whatever ran is seen by the file system and not by what anybody says.
 
 use crate::rig::{FALLING, LOOK, Rig, SLEEP, TOUCH};
 use anyhow::{Context, Result, ensure};
@@ -155,7 +155,8 @@ impl Load {
         self.folder.join(format!("{what}-{:05}", self.made))
     }
 
-    /// Runs a command by rule to its end, which is acknowledged; how long that took is the caller's to measure.
+    /// Runs a command by rule to its end, which is acknowledged; how long that took is the
+    /// caller's to measure.
     pub(crate) fn by_rule(&mut self, rig: &Rig, limit: Duration) -> Result<()> {
         let marker = self.marker("ruled");
         self.owed.by_rule.insert(marker.clone());
@@ -184,7 +185,8 @@ impl Load {
         Ok(())
     }
 
-    /// An agent asks over the app's gateway, the person allows it there, and the agent does what it was allowed.
+    /// An agent asks over the app's gateway, the person allows it there, and the agent does
+    /// what it was allowed.
     pub(crate) fn allow(&mut self, rig: &Rig) -> Result<()> {
         let marker = self.marker("answered");
         let id = format!("g{}", self.made);
@@ -343,8 +345,8 @@ fn text(path: &Path) -> String {
 /// No rule covers it, and whether it ran is seen.
 const MKDIR: &str = "/usr/bin/mkdir";
 
-/// How long a person may take: longer than any fault lasts. Of a node's run a gateway and its runner give a person two minutes at
-/// most, whatever is asked for.
+/// How long a person may take: longer than any fault lasts. Of a node's run a gateway and its runner give a
+/// person two minutes at most, whatever is asked for.
 const WAIT_MS: u64 = 600_000;
 const WAIT_SECONDS: &str = "600";
 

@@ -1,4 +1,5 @@
-//! One home with everything that a person and agents have: desktop session, app, a gateway beside it, this machine's runner.
+//! One home with everything that a person and agents have: desktop session, app, a gateway beside it, this
+//! machine's runner.
 
 use crate::processes;
 use anyhow::{Context, Result, bail};
@@ -41,8 +42,8 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// A home in a folder of a disk, with everything around it, whose own files are where nothing is broken. The app is not
-    /// started.
+    /// A home in a folder of a disk, with everything around it, whose own files are where nothing is broken.
+    /// The app is not started.
     pub(crate) fn prepare(disk: &Path, healthy: &Path, variables: &[(String, String)]) -> Result<Self> {
         let mut home = Home::empty_in(disk)?;
         for (name, value) in variables {
@@ -297,7 +298,8 @@ pub(crate) struct Finding {
     pub(crate) says: String,
 }
 
-/// A wire to a gateway that can go dead without either end hearing of it: its connections stay, and nothing gets through.
+/// A wire to a gateway that can go dead without either end hearing of it: its connections stay, and
+/// nothing gets through.
 pub(crate) struct BlackHole {
     port: u16,
     is_dead: Arc<AtomicBool>,

@@ -1,4 +1,5 @@
-//! What breaks, as data: how it is made, what becomes of the app, which doors it ends, and who has to be told in which words.
+//! What breaks, as data: how it is made, what becomes of the app, which doors it ends, and who has to be
+//! told in which words.
 
 use crate::requests::Door;
 use countersign_tests::home::Home;
@@ -29,7 +30,8 @@ pub(crate) enum Make {
     Kill(Who),
     /// The app is stopped and goes on later.
     Freeze,
-    /// The app may open no file more than it has open, but those that it keeps from its callers: as when too many of them come.
+    /// The app may open no file more than it has open, but those that it keeps from its callers: as when too
+    /// many of them come.
     Files,
     /// Not even those.
     KeptFiles,
@@ -294,16 +296,17 @@ fn processes() -> Vec<Fault> {
         Fault { ends: &[Door::Exec], ..kill("kill-exec", Who::Exec) },
         Fault { doctor: &["does not answer", "not answer"], ..fault("suspend", Make::Freeze) },
         Fault { doctor: &["files"], person: &["files"], ..fault("out-of-files", Make::Files) },
-        // WebKit ends its program when it cannot open what a new page needs: sockets, memory, graphics libraries. The app looks before it
-        // makes a window, and cannot know of a limit that falls while it makes one.
+        // WebKit ends its program when it cannot open what a new page needs: sockets, memory, graphics
+        // libraries. The app looks before it makes a window, and cannot know of a limit that falls
+        // while it makes one.
         Fault {
             fate: Fate::MayDie,
             doctor: &["files", "start it"],
             person: &["files"],
             ..fault("kept-files-taken", Make::KeptFiles)
         },
-        // WebKit ends its program when it gets no thread (`WTF::Thread::create`), and it asks for one when its processes say so. Not in
-        // the short form: that happens now and then only.
+        // WebKit ends its program when it gets no thread (`WTF::Thread::create`), and it asks for one when
+        // its processes say so. Not in the short form: that happens now and then only.
         Fault {
             fate: Fate::MayDie,
             doctor: &["process", "start it"],
@@ -321,8 +324,9 @@ fn machine() -> Vec<Fault> {
         person: words,
         ..fault(name, Make::Disk(trouble))
     };
-    // Nobody is told of the clock: it is there to be set, and what the app promises does not change. That what waits keeps its
-    // time, and that what is signed and recorded still counts, is looked at as after any fault.
+    // Nobody is told of the clock: it is there to be set, and what the app promises does not change. That
+    // what waits keeps its time, and that what is signed and recorded still counts, is looked at as
+    // after any fault.
     let clock = |name: &str, seconds| Fault { often: seconds == HOUR, ..fault(name, Make::Clock(seconds)) };
     vec![
         disk("disk-full", Trouble::Full, &["disk is full"]),

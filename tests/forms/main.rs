@@ -1,6 +1,7 @@
-//! Do programs read their words as the tables of harmless flags say? Forms are made up for every program of the first
-//! preset that is installed: flags alone and in clusters, with values glued and apart, abbreviated, behind `--`, between
-//! operands. Each one that a rule lets run unasked is really run, in a folder of its own, and must leave it as it was.
+//! Do programs read their words as the tables of harmless flags say? Forms are made up for every program of
+//! the first preset that is installed: flags alone and in clusters, with values glued and apart, abbreviated,
+//! behind `--`, between operands. Each one that a rule lets run unasked is really run, in a folder of its
+//! own, and must leave it as it was.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use anyhow::{Context, Result};
@@ -23,7 +24,8 @@ const FILES: &[(&str, &str)] = &[
     (".hidden", "secret\n"),
 ];
 
-/// Words between flags: names of files that are there and that are not, values, scripts, and what only looks like one of them.
+/// Words between flags: names of files that are there and that are not, values, scripts, and what only looks
+/// like one of them.
 const WORDS: &[&str] = &[
     "a.txt",
     "b.txt",

@@ -1,5 +1,5 @@
-//! Forms of what the ready-made groups allow, made from their rules: every flag in every spelling, every kind of operand, with
-//! hostile words for both.
+//! Forms of what the ready-made groups allow, made from their rules: every flag in every spelling, every kind
+//! of operand, with hostile words for both.
 
 use crate::machine::SYSTEM;
 use crate::random::Random;
@@ -187,7 +187,8 @@ impl Maker<'_> {
         }
     }
 
-    /// A flag in one of its spellings, with a value where it takes one; a letter sometimes in a cluster with another.
+    /// A flag in one of its spellings, with a value where it takes one; a letter sometimes in a
+    /// cluster with another.
     fn flag(&mut self, flag: &FlagRule, style: FlagStyle, words: &mut Vec<String>) {
         let Some(name) = self.random.of(&flag.names).cloned() else { return };
         let name = if name == "-#" { "-3".to_owned() } else { name };

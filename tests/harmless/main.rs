@@ -1,6 +1,7 @@
-//! Is what the ready-made groups allow harmless? This runs it: each form of each rule, with hostile folders, names, links,
-//! configuration and environment, as a request of an agent, in name spaces of its own for mounts, processes and the network,
-//! under `strace`. What writes anything, starts a program that was not allowed, opens a socket or reads a marked secret fails.
+//! Is what the ready-made groups allow harmless? This runs it: each form of each rule, with hostile folders,
+//! names, links, configuration and environment, as a request of an agent, in name spaces of its own for
+//! mounts, processes and the network, under `strace`. What writes anything, starts a program that was not
+//! allowed, opens a socket or reads a marked secret fails.
 //!
 //! ```sh
 //! cargo run -p countersign-tests --features harmless --bin harmless -- --runs 2000 --seed 7
@@ -29,7 +30,8 @@ use worker::Outcome;
 /// Run what the ready-made groups allow, and see that it is harmless.
 #[derive(Debug, Parser)]
 struct Args {
-    /// How many forms are tried at least; every flag of every rule is tried once in any case, unless there are fewer runs.
+    /// How many forms are tried at least; every flag of every rule is tried once in any case, unless
+    /// there are fewer runs.
     #[arg(long, default_value_t = 2_000)]
     runs: usize,
     /// Where the random forms begin: the same seed makes the same forms in the same order.

@@ -127,8 +127,8 @@ fn judge(call: &Call, outcome: &Outcome, secrets: &BTreeSet<PathBuf>, root: &Pat
     }
 }
 
-/// Whether a program is one that the words of the form name, or the shell that reads them: its very path is that of a program
-/// on the search path.
+/// Whether a program is one that the words of the form name, or the shell that reads them: its very path is
+/// that of a program on the search path.
 fn may_start(program: &str, outcome: &Outcome) -> bool {
     let base = program.rsplit('/').next().unwrap_or(program);
     let of_system = Path::new(program).parent().is_some_and(|folder| {

@@ -1,4 +1,5 @@
-//! The part inside the name spaces: a host with the ready-made rules, which nobody can ask, runs one form after the other.
+//! The part inside the name spaces: a host with the ready-made rules, which nobody can ask, runs one form
+//! after the other.
 
 use crate::forms::Form;
 use crate::machine::SYSTEM;
@@ -129,7 +130,8 @@ fn environment(home: &str) -> BTreeMap<String, String> {
     hostile.chain(usual.map(|(name, value)| (name.to_owned(), value.to_owned()))).collect()
 }
 
-/// The person's own settings that only write where the person wants that, such as `GIT_TRACE`, are not among them.
+/// The person's own settings that only write where the person wants that, such as `GIT_TRACE`,
+/// are not among them.
 pub(crate) const HOSTILE: &[(&str, &str)] = &[
     ("BASH_ENV", "./evil"),
     ("ENV", "./evil"),

@@ -1,4 +1,5 @@
-//! The release's own command line on our gateway: what it prints, and what becomes of our document and of what waits.
+//! The release's own command line on our gateway: what it prints, and what becomes of our document
+//! and of what waits.
 
 use crate::{NoSuchThing, Story};
 use anyhow::{Context, Result, bail, ensure};

@@ -96,7 +96,8 @@ impl Companion {
         saved.map(|_| ()).map_err(|error| anyhow!("the app did not take {edit}: {error}"))
     }
 
-    /// Has the app believe that the token which the gateway gave it is good for these scopes alone, or gives it another one.
+    /// Has the app believe that the token which the gateway gave it is good for these scopes alone, or
+    /// gives it another one.
     pub(crate) fn narrow_token(&self, scopes: &[&str], token: Option<&Value>) -> Result<()> {
         let file = self.app.home.state().join("gateways").join(format!("{}.device", self.id));
         let kept = fs::read(&file).context("the gateway gave the app no token of its own")?;
@@ -190,5 +191,6 @@ const CONNECTION_NOW: &str = r#"
     };
 "#;
 
-/// Longest way of a connection to another state: waits between two tries grow to 30 s, and a release starts slowly.
+/// Longest way of a connection to another state: waits between two tries grow to 30 s, and a
+/// release starts slowly.
 const CONNECTION_LIMIT: Duration = Duration::from_secs(120);

@@ -35,7 +35,8 @@ pub(crate) fn a_scope_that_is_missing_is_told_and_has_to_be_approved(rig: &mut R
     let relay = Relay::start(rig.gateway.port(), Seen::Remote)?;
     let companion = Companion::start(&relay.url(), rig.gateway.token(), Agents::NotSeen)?;
     let connected = approve_as_told(rig, &companion)?;
-    // Newer gateways keep what agents raise from an app of least rights. Whatever this one does, the page says so.
+    // Newer gateways keep what agents raise from an app of least rights. Whatever this one does,
+    // the page says so.
     let person = rig.person()?;
     let task = rig.task()?;
     let request = request_of(&person, &task)?;
@@ -60,8 +61,8 @@ pub(crate) fn a_kept_token_that_is_good_for_less_is_told_and_replaced_once_that_
     let relay = Relay::start(rig.gateway.port(), Seen::Remote)?;
     let companion = Companion::start(&relay.url(), rig.gateway.token(), Agents::NotSeen)?;
     approve_as_told(rig, &companion)?;
-    // From here on there is no secret but the token that the gateway gave. First the person wants to see more than it is
-    // good for, then it is good for nothing but looking.
+    // From here on there is no secret but the token that the gateway gave. First the person wants to see more
+    // than it is good for, then it is good for nothing but looking.
     let tells = tells_rotated_tokens(rig)?;
     for (agents, scopes) in [(Agents::Seen, None), (Agents::Seen, Some(&["operator.read"]))] {
         if let Some(scopes) = scopes {
@@ -107,8 +108,8 @@ pub(crate) fn a_kept_token_that_is_good_for_less_is_told_and_replaced_once_that_
     companion.wait_for_connection("the app has all of it", done).map(|_| ())
 }
 
-/// Whether the gateway tells its owner the token that a device gets in place of another; newer releases tell nobody but the
-/// device.
+/// Whether the gateway tells its owner the token that a device gets in place of another; newer releases tell
+/// nobody but the device.
 fn tells_rotated_tokens(rig: &Rig) -> Result<bool> {
     let access = rig.gateway.access("somebody", &["operator.read"])?;
     let device = access.identity.as_ref().context("no device")?.device_id();
@@ -122,8 +123,8 @@ fn is_approval(command: &str) -> bool {
     command.strip_prefix("openclaw devices approve ").is_some_and(|request| request != "REQUEST")
 }
 
-/// Waits until the page names a command to be typed on the gateway's machine, types exactly that with the release's own
-/// command line, and waits until the app is connected.
+/// Waits until the page names a command to be typed on the gateway's machine, types exactly that with the
+/// release's own command line, and waits until the app is connected.
 fn approve_as_told(rig: &Rig, companion: &Companion) -> Result<Connection> {
     let told = companion.wait_for_connection("the page says what to approve", |connection| {
         connection.has("not-paired") && connection.commands.len() == 1

@@ -1,8 +1,10 @@
-//! Stories of a published release of OpenClaw and the real app, told by `cargo xtask interop VERSION`. The environment
-//! names the release, see [`countersign_tests::peer::Release::from_env`]. Each story is named as what a person is promised.
+//! Stories of a published release of OpenClaw and the real app, told by `cargo xtask interop VERSION`. The
+//! environment names the release, see [`countersign_tests::peer::Release::from_env`]. Each story is named as
+//! what a person is promised.
 //!
-//! A release takes seconds to start, so all stories about its gateway share one, and run one after the other: this target has
-//! its own harness, which also ends the gateway. Stories of its command line and its node host on our gateway need none.
+//! A release takes seconds to start, so all stories about its gateway share one, and run one after the other:
+//! this target has its own harness, which also ends the gateway. Stories of its command line and its node
+//! host on our gateway need none.
 
 mod answers;
 mod app_host;

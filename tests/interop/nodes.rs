@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// `countersign gateway` with a node host of the release, somebody who has it run things, and somebody who answers.
+/// `countersign gateway` with a node host of the release, somebody who has it run things, and
+/// somebody who answers.
 pub(crate) struct Floor {
     node: NodeHost,
     agent: Operator,

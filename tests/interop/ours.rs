@@ -1,4 +1,5 @@
-//! Our own node behind the gateway of the release: its agents run commands on this machine, and the person's app decides.
+//! Our own node behind the gateway of the release: its agents run commands on this machine, and the
+//! person's app decides.
 
 use crate::companion::Companion;
 use crate::rig::{HEARING_LIMIT, Rig, TOLD_LIMIT, Task, request_of};
@@ -40,8 +41,9 @@ impl OurNode {
     }
 }
 
-/// Has the person answer by `click` whenever a task is asked about, until it is `done`; how often that was. A question at the
-/// gateway that does not say on which node the command is to run is worth nothing on ours, so there the person is asked again.
+/// Has the person answer by `click` whenever a task is asked about, until it is `done`; how often that was. A
+/// question at the gateway that does not say on which node the command is to run is worth nothing on ours, so
+/// there the person is asked again.
 fn answered(
     companion: &Companion,
     task: &Task,
@@ -69,7 +71,8 @@ fn answered(
     }
 }
 
-/// Waits until the agent hears what a run on our node came to, where it hears of one on the release's own node host.
+/// Waits until the agent hears what a run on our node came to, where it hears of one on the
+/// release's own node host.
 fn told(rig: &Rig, companion: &Companion, task: &Task, text: &str, same: Value) -> Story {
     let Err(unheard) = rig.agent_hears_within(task, text, TOLD_LIMIT) else { return Ok(()) };
     let alone = rig.task_on_with(rig.node()?, same)?;
@@ -77,7 +80,8 @@ fn told(rig: &Rig, companion: &Companion, task: &Task, text: &str, same: Value) 
     companion.wait_for_prompt(&id)?;
     companion.app.allow_once()?;
     if rig.agent_hears_within(&alone, text, TOLD_LIMIT).is_ok() {
-        // It asks a node to be quiet (suppressNotifyOnExit), as ours is and its own is not, and tells the agent itself.
+        // It asks a node to be quiet (suppressNotifyOnExit), as ours is and its own is not, and tells
+        // the agent itself.
         if rig.gateway.log().contains("Channel is required") {
             let why = "its gateway tells the end of a run that was asked about over a channel alone, and none is configured";
             bail!(NoSuchThing(format!(

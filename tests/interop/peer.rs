@@ -1,5 +1,5 @@
-//! The release alone, answered by an operator of ours who is not the app: what the other stories build on. Whatever fails
-//! here is not the app's fault.
+//! The release alone, answered by an operator of ours who is not the app: what the other stories build on.
+//! Whatever fails here is not the app's fault.
 
 use crate::Story;
 use crate::rig::{HEARING_LIMIT, Rig, is_asked, request_of};
@@ -78,7 +78,8 @@ pub(crate) fn our_command_line_shows_what_waits_there_and_answers_it(rig: &mut R
     home.write_private(Path::new(&token), rig.gateway.token().as_bytes())?;
     let url = rig.gateway.url();
     let place = ["--url", &url, "--token-file", &token];
-    // Some releases want each device, and each scope that it asks for anew, to be let in by somebody there: as it says how.
+    // Some releases want each device, and each scope that it asks for anew, to be let in by somebody
+    // there: as it says how.
     let line = |arguments: &[&str]| -> Result<Finished> {
         let words = [&["--json", "gateway"], arguments, &place].concat();
         let finished = home.countersign(&words)?;

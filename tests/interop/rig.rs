@@ -27,11 +27,12 @@ pub(crate) struct Rig {
     our_node: OnceCell<OurNode>,
     /// What the companion is connected through.
     pub(crate) relay: Relay,
-    /// Device of whoever answers: always the same, as newer releases forget devices that were let in unasked when a similar
-    /// one comes.
+    /// Device of whoever answers: always the same, as newer releases forget devices that were let in unasked
+    /// when a similar one comes.
     answerer: Access,
     owner_access: Access,
-    /// Talks to the agent and owns the gateway, but answers no approval: no release takes it for somebody who could.
+    /// Talks to the agent and owns the gateway, but answers no approval: no release takes it for
+    /// somebody who could.
     pub(crate) owner: Operator,
     pub(crate) gateway: Gateway,
     pub(crate) model: Model,
@@ -124,8 +125,8 @@ impl Rig {
         Operator::connect(&self.gateway.url(), self.answerer.clone())
     }
 
-    /// Ends the gateway and starts it again. Newer releases let their agents end first when they are asked to stop, however
-    /// long these wait for an answer; so it is not asked.
+    /// Ends the gateway and starts it again. Newer releases let their agents end first when they are asked to
+    /// stop, however long these wait for an answer; so it is not asked.
     pub(crate) fn restart(&mut self) -> Result<()> {
         self.gateway.crash();
         self.gateway.start_again()?;
@@ -159,7 +160,8 @@ impl Rig {
         Ok(finished)
     }
 
-    /// Once something was typed, a release has a device of its own, as which its agents ask from then on. Lets it in for that too.
+    /// Once something was typed, a release has a device of its own, as which its agents ask from then on.
+    /// Lets it in for that too.
     fn settle_own_device(&self) -> Result<()> {
         let person = self.person()?;
         for _ in 0..MAX_ADMISSIONS {
@@ -180,8 +182,9 @@ impl Rig {
         Ok(())
     }
 
-    /// Early releases keep their own command line and agents, which are one device, from more than they first asked for until
-    /// somebody lets them: in their web page, as nothing that could be typed gets in. Whether that was so.
+    /// Early releases keep their own command line and agents, which are one device, from more than they first
+    /// asked for until somebody lets them: in their web page, as nothing that could be typed gets in.
+    /// Whether that was so.
     fn admit_own_device(&self) -> Result<bool> {
         let identity = self.gateway.state().join("identity/device.json");
         let Ok(text) = fs::read(identity) else { return Ok(false) };
@@ -212,7 +215,8 @@ impl Rig {
                 if task.ran() {
                     return Ok(Some(true));
                 }
-                // It asks as one device and has the node run it as another, or as none, and its gateway takes that for fraud.
+                // It asks as one device and has the node run it as another, or as none, and its gateway
+                // takes that for fraud.
                 if answered && self.gateway.log().contains(OTHER_DEVICE) {
                     let why = "its gateway refuses what its own agents have its own node host run once that was allowed";
                     anyhow::bail!(NoSuchThing(format!("{why}: {OTHER_DEVICE}")));
@@ -266,7 +270,8 @@ impl Rig {
         Ok(self.our_node.get_or_init(|| node))
     }
 
-    /// Tells the agent, in a new session, to make a file by a command on our own node. `arguments` are more of the call.
+    /// Tells the agent, in a new session, to make a file by a command on our own node. `arguments` are
+    /// more of the call.
     pub(crate) fn task_on_ours(&self, node: &str, arguments: Value) -> Result<Task> {
         let task = Task::new(self.companion()?.app.home.work());
         self.tell_on(&task, node, arguments)?;
@@ -285,7 +290,8 @@ impl Rig {
         let host = json!({ "key": task.session, "execHost": "node", "execNode": node });
         self.owner.call("sessions.patch", host)?;
         if arguments["command"].is_null() {
-            // Node hosts of 2026.3 take a program that is named by its path for a script, and refuse to run it.
+            // Node hosts of 2026.3 take a program that is named by its path for a script, and
+            // refuse to run it.
             arguments["command"] = task.command().trim_start_matches("/usr/bin/").into();
         }
         arguments["host"] = "node".into();
@@ -307,8 +313,8 @@ impl Rig {
         self.owner.call("chat.send", message).map(|_| ())
     }
 
-    /// Waits until the agent's model has been told `text` about a task. Early releases tell it what a command came to only
-    /// together with the next message, so there is one whenever the last one was read.
+    /// Waits until the agent's model has been told `text` about a task. Early releases tell it what a command
+    /// came to only together with the next message, so there is one whenever the last one was read.
     pub(crate) fn agent_hears_within(&self, task: &Task, text: &str, limit: Duration) -> Result<()> {
         let mut nudge: Option<String> = None;
         let mut nudged = Instant::now();
@@ -332,8 +338,8 @@ impl Rig {
         })
     }
 
-    /// Waits until the agent hears of a denial, where the release tells its agents of one at all: else, when nothing of ours was in it,
-    /// it hears of none either.
+    /// Waits until the agent hears of a denial, where the release tells its agents of one at all: else, when
+    /// nothing of ours was in it, it hears of none either.
     pub(crate) fn wait_until_denial_is_told(&self, task: &Task) -> Result<()> {
         let Err(unheard) = self.agent_hears_within(task, "denied", TOLD_LIMIT) else { return Ok(()) };
         let tells = match self.tells_denials.get() {
@@ -376,7 +382,8 @@ fn is_about(request: &Value, task: &Task) -> bool {
     request["request"]["sessionKey"] == task.session.as_str()
 }
 
-/// Scopes of whoever owns the gateway. With `operator.approvals` older releases would take it for somebody who answers.
+/// Scopes of whoever owns the gateway. With `operator.approvals` older releases would take it for
+/// somebody who answers.
 const OWNER: &[&str] = &["operator.read", "operator.write", "operator.admin", "operator.pairing"];
 
 /// Scopes of somebody who answers: newer releases show what agents raise only to `operator.admin`.

@@ -1,4 +1,5 @@
-//! The official SDK's client and the real app: what a person answers in the real window is what the agent gets.
+//! The official SDK's client and the real app: what a person answers in the real window is
+//! what the agent gets.
 
 #![expect(clippy::print_stdout, reason = "what was seen is told, for whoever asks to hear it")]
 

@@ -3,8 +3,8 @@
 //     node client.mjs SDK COMMAND [ARGUMENT…]    starts a server and speaks to it over standard input and output
 //     node client.mjs SDK http://…               speaks to one that runs; TOKEN names its token
 //
-// SDK is a folder in which the package is installed. Each line of standard input is a command, each line of standard output
-// something that happened, both JSON objects:
+// SDK is a folder in which the package is installed. Each line of standard input is a command, each line of standard
+// output something that happened, both JSON objects:
 //
 //     {"do":"list"}                                       {"event":"listed","tools":[…]}
 //     {"do":"call","id":"a","tool":"exec","arguments":{}}  {"event":"answered","id":"a","result":{…}}

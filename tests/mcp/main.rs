@@ -1,5 +1,5 @@
-//! `countersign mcp` and the official SDK's client, told by `cargo xtask interop mcp`. Behind the server stands a control socket
-//! that answers what the story says; in `app` the real app does.
+//! `countersign mcp` and the official SDK's client, told by `cargo xtask interop mcp`. Behind the server
+//! stands a control socket that answers what the story says; in `app` the real app does.
 
 mod app;
 mod control;

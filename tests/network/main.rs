@@ -1,5 +1,5 @@
-//! Two machines and a wire between them that can be cut, by network namespaces: the companion here, a gateway behind TLS
-//! there. Needs root.
+//! Two machines and a wire between them that can be cut, by network namespaces: the companion here, a gateway
+//! behind TLS there. Needs root.
 
 #![expect(clippy::print_stdout, reason = "what was kept is told as it is seen")]
 

@@ -226,8 +226,8 @@ impl Judge {
         Ok(())
     }
 
-    /// With the machine's folders in the place of `$W` (the case's own), `$H` (home), `$B` (programs), `$R` (all of it) and `$N`
-    /// (the last part of that).
+    /// With the machine's folders in the place of `$W` (the case's own), `$H` (home), `$B` (programs), `$R`
+    /// (all of it) and `$N` (the last part of that).
     fn whole(&self, text: &str, case: &Case) -> String {
         let root = self.machine.root();
         let name = |path: PathBuf| path.to_string_lossy().into_owned();
@@ -268,7 +268,8 @@ fn is_installed(name: &str) -> bool {
     builtin || name.contains('/') || SYSTEM.split(':').any(|folder| Path::new(folder).join(name).is_file())
 }
 
-/// Fails unless the machine's programs do what they are there for: nothing, and to show the name that they run under.
+/// Fails unless the machine's programs do what they are there for: nothing, and to show the name
+/// that they run under.
 pub(crate) fn check_programs(machine: &Machine) -> Result<()> {
     let cat = machine.root().join("w/argv0/bin/cargo");
     let shown = Running::start(command(&cat).arg("/proc/self/cmdline"))?.finish()?;

@@ -1,6 +1,6 @@
-//! The machine that attackers prepared: homes, projects and hostile clones as `machine.jsonl` describes them, in a folder of
-//! their own. Its programs do nothing. The cases here are judged on it, and what the ready-made groups allow runs on it
-//! (`tests/harmless`).
+//! The machine that attackers prepared: homes, projects and hostile clones as `machine.jsonl` describes them,
+//! in a folder of their own. Its programs do nothing. The cases here are judged on it, and what the
+//! ready-made groups allow runs on it (`tests/harmless`).
 
 use anyhow::{Context, Result};
 use serde::Deserialize;

@@ -1,6 +1,7 @@
-//! What attackers of the policy tried, as data (`cases.jsonl`), judged by the real command on a machine that they prepared
-//! (`machine.jsonl`). Nothing that is dangerous may be allowed unasked, and everyday commands must not be asked about. Slow
-//! commands are in `tests/corpus/slow`: what they cost is counted by policy's own tests.
+//! What attackers of the policy tried, as data (`cases.jsonl`), judged by the real command on a machine that
+//! they prepared (`machine.jsonl`). Nothing that is dangerous may be allowed unasked, and everyday commands
+//! must not be asked about. Slow commands are in `tests/corpus/slow`: what they cost is counted by
+//! policy's own tests.
 
 mod judge;
 mod machine;
@@ -46,7 +47,8 @@ fn judge_all() -> Result<Vec<(Case, Verdict)>> {
     cases.into_iter().zip(verdicts.into_values()).map(|(case, verdict)| Ok((case, verdict?))).collect()
 }
 
-/// Fails with a list of the cases that came out otherwise than they must, unless they are so few of all that were tried.
+/// Fails with a list of the cases that came out otherwise than they must, unless they are so few of all
+/// that were tried.
 fn check(
     what: &str,
     is_one: fn(&Case) -> bool,

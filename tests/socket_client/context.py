@@ -21,7 +21,8 @@ PATIENCE_MS = 20_000
 ONCE_OR_DENY = ["deny", "allow-once"]
 ONCE_ALWAYS_OR_DENY = ["deny", "allow-once", "allow-more"]
 
-#: What a test returns when the app differs from the peers on purpose: said in the report, asserted in the test.
+#: What a test returns when the app differs from the peers on purpose: said in the report,
+#: asserted in the test.
 Deviation = str | None
 
 #: A test: the docstring says what is expected.

@@ -114,7 +114,8 @@ impl App {
         Ok(Self { browser: OnceCell::new(), opening, driver: Some(driver), pid, desktop, session, home })
     }
 
-    /// Starts the app a second time in the same home and session, as a person does, and returns its exit code.
+    /// Starts the app a second time in the same home and session, as a person does, and
+    /// returns its exit code.
     pub fn start_again(&self, arguments: &[&str]) -> Result<i32> {
         let mut second = self.command(process::countersign_desktop()?);
         let mut second = Background::start(second.args(arguments))?;
@@ -312,8 +313,8 @@ impl App {
         self.click_armed(Window::Prompt, "allow-once")
     }
 
-    /// Clicks "Deny" until the card that is shown has gone: the second click of a double click counts for nothing, also
-    /// when it is the first that this card gets.
+    /// Clicks "Deny" until the card that is shown has gone: the second click of a double click counts for
+    /// nothing, also when it is the first that this card gets.
     pub fn deny(&self) -> Result<()> {
         let shown = self.prompt()?.card;
         let mut clicked: Option<Instant> = None;
@@ -330,7 +331,8 @@ impl App {
         })
     }
 
-    /// Calls a command of the app from a page, as a script in it could. The error is what the app refused with.
+    /// Calls a command of the app from a page, as a script in it could. The error is what the
+    /// app refused with.
     pub fn invoke(&self, window: Window, command: &str, arguments: Value) -> Result<Result<Value, Value>> {
         let script = "const [name, args, done] = arguments;
             window.__TAURI_INTERNALS__.invoke(name, args)
@@ -342,8 +344,8 @@ impl App {
         })
     }
 
-    /// Presses keys in the prompt as a person who put the keyboard there and waited until its keys count. False when the window went
-    /// away.
+    /// Presses keys in the prompt as a person who put the keyboard there and waited until its keys count.
+    /// False when the window went away.
     pub fn press(&self, keys: &[Key]) -> Result<bool> {
         let taken: bool = self.browser()?.run(TAKE_KEYBOARD, json!([]))?;
         if taken {

@@ -1,5 +1,6 @@
-//! The parts of a desktop shell that the app talks to over the session bus: a tray that shows its icon and menu, and a
-//! notification server with action buttons. Both do what the protocol says and remember what they were told.
+//! The parts of a desktop shell that the app talks to over the session bus: a tray that shows its icon and
+//! menu, and a notification server with action buttons. Both do what the protocol says and remember
+//! what they were told.
 
 use crate::process::{PATIENCE, wait_for};
 use anyhow::{Context, Result};
@@ -105,8 +106,8 @@ impl Desktop {
         self.runtime.block_on(async { Ok(tell(&self.connection, "ActionInvoked", &(id, action)).await?) })
     }
 
-    /// Another program says that a button of the last notification was pressed: to all, to the app alone, and after it told the app that
-    /// it is the server now.
+    /// Another program says that a button of the last notification was pressed: to all, to the app alone, and
+    /// after it told the app that it is the server now.
     pub fn forge(&self, address: &str, id: u32, action: &str) -> Result<()> {
         const BUS: &str = "org.freedesktop.DBus";
         let app = lock(&self.seen).sender.clone().context("no notification was sent")?;

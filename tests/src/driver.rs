@@ -115,8 +115,8 @@ impl Browser {
         self.post("execute/async", &json!({ "script": script, "args": arguments }))
     }
 
-    /// Moves the pointer onto the middle of the element and presses and releases its first button there. False when the
-    /// element, or its window, went away meanwhile.
+    /// Moves the pointer onto the middle of the element and presses and releases its first button there.
+    /// False when the element, or its window, went away meanwhile.
     pub fn click(&self, selector: &str) -> Result<bool> {
         self.pointer(selector, &[PRESS, RELEASE])
     }
@@ -156,8 +156,8 @@ impl Browser {
         }
     }
 
-    /// Presses these keys in order, holding each until the last is down, then releases them. False when the window went
-    /// away meanwhile.
+    /// Presses these keys in order, holding each until the last is down, then releases them. False when the
+    /// window went away meanwhile.
     pub fn press(&self, keys: &[Key]) -> Result<bool> {
         let down = keys.iter().map(|key| json!({ "type": "keyDown", "value": key.value() }));
         let up = keys.iter().rev().map(|key| json!({ "type": "keyUp", "value": key.value() }));
@@ -187,7 +187,8 @@ impl Browser {
         self.post("window/rect", &json!({ "width": width, "height": height })).map(|_| ())
     }
 
-    /// What the page shows, as base64 of a PNG, after two more frames: a picture taken at once shows the frame before.
+    /// What the page shows, as base64 of a PNG, after two more frames: a picture taken at once shows
+    /// the frame before.
     pub fn screenshot(&self) -> Result<String> {
         let frames =
             "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(true)))";
@@ -273,8 +274,8 @@ fn read_body(stream: impl Read) -> Result<Vec<u8>> {
     Ok(body)
 }
 
-/// Where to point at an element: false when there is none, `null` while something lies over it or it moves. What is only
-/// half in view is scrolled into it, as a person does; what is in view stays where it is.
+/// Where to point at an element: false when there is none, `null` while something lies over it or it moves.
+/// What is only half in view is scrolled into it, as a person does; what is in view stays where it is.
 const POINT_AT: &str = r#"
     const element = document.querySelector(arguments[0]);
     if (!element) return false;
@@ -288,7 +289,8 @@ const POINT_AT: &str = r#"
 const PRESS: &str = "pointerDown";
 const RELEASE: &str = "pointerUp";
 
-/// Longest wait for one answer. The first one takes as long as the app needs to show a window on a busy machine.
+/// Longest wait for one answer. The first one takes as long as the app needs to show a window
+/// on a busy machine.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// Longest response, in bytes: far above a page's text, far below this machine's memory.

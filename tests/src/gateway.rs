@@ -79,7 +79,8 @@ pub enum Greeting {
 }
 
 impl Client {
-    /// Connects to the gateway of the app that serves this home, as the device with this number and for these scopes.
+    /// Connects to the gateway of the app that serves this home, as the device with this number and
+    /// for these scopes.
     pub fn connect(home: &Home, device: u8, scopes: &[&str]) -> Result<Greeting> {
         Self::connect_to(&home.gateway_url()?, &home.gateway_token()?, device, scopes)
     }

@@ -19,8 +19,8 @@ pub fn hello() -> Result<SocketAddr> {
     Ok(address)
 }
 
-/// A program of Perl that answers so too, at the port that is its first argument, as often as the second says or without end. It makes
-/// the file `up` when it can be asked.
+/// A program of Perl that answers so too, at the port that is its first argument, as often as the second says
+/// or without end. It makes the file `up` when it can be asked.
 pub const SERVER: &str = r#"use IO::Socket::IP;
 my $server = IO::Socket::IP->new(LocalHost => '127.0.0.1', LocalPort => shift, Listen => 5, ReuseAddr => 1) or die $@;
 open my $up, '>', 'up' or die $!;

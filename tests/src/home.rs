@@ -1,4 +1,5 @@
-//! A home folder of a story's own: the approvals document, our state, and the control channel of the app that serves it.
+//! A home folder of a story's own: the approvals document, our state, and the control channel of the
+//! app that serves it.
 
 use crate::process::{PATIENCE, command, wait_for};
 use anyhow::{Context, Result, bail};
@@ -39,7 +40,8 @@ pub enum Rights {
 }
 
 impl Home {
-    /// An empty home: no document, and of our state only that the first steps are over, so that a story begins with the inbox.
+    /// An empty home: no document, and of our state only that the first steps are over, so that a story
+    /// begins with the inbox.
     pub fn empty() -> Result<Self> {
         Self::empty_in(&std::env::temp_dir())
     }
@@ -201,8 +203,8 @@ impl Home {
         self.write_private(&self.state().join("settings.json"), settings.to_string().as_bytes())
     }
 
-    /// Connects the app to another gateway from its start on, as an operator who may do everything there if wanted; returns
-    /// the app's id for it.
+    /// Connects the app to another gateway from its start on, as an operator who may do everything there if
+    /// wanted; returns the app's id for it.
     pub fn connect_to(&self, name: &str, url: &str, token: &str, rights: Rights) -> Result<String> {
         let id = Ports::system().ids.uuid();
         let gateways = json!({ "version": 1, "gateways": [{
@@ -337,7 +339,8 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // The app's helper processes may write for a moment longer than the app lives. What is left then stays behind.
+        // The app's helper processes may write for a moment longer than the app lives. What is left
+        // then stays behind.
         let removed = || Ok(fs::remove_dir_all(self.path()).is_ok().then_some(()));
         wait_for("the home is removed", REMOVAL_WAIT, removed).ok();
     }

@@ -1,5 +1,5 @@
-//! The keyring of a story's desktop: a Secret Service on its session bus, with one collection, that can be locked, and that
-//! can fall silent.
+//! The keyring of a story's desktop: a Secret Service on its session bus, with one collection, that can be
+//! locked, and that can fall silent.
 
 use anyhow::Result;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
-//! Clients of the Model Context Protocol: one by the official SDK (`tests/mcp/client.mjs`), told what to do and asked what
-//! happened, and plain ones that speak nothing but lines of JSON, or one request of HTTP at a time, with nothing around that would
-//! take time of its own.
+//! Clients of the Model Context Protocol: one by the official SDK (`tests/mcp/client.mjs`), told what to do
+//! and asked what happened, and plain ones that speak nothing but lines of JSON, or one request of HTTP at a
+//! time, with nothing around that would take time of its own.
 
 use crate::home::Home;
 use crate::process::{PATIENCE, countersign};
@@ -201,7 +201,8 @@ impl Drop for PlainClient {
     }
 }
 
-/// Speaks with a server that `countersign mcp` serves over HTTP. Each of its calls is a connection, which ends with the answer.
+/// Speaks with a server that `countersign mcp` serves over HTTP. Each of its calls is a connection, which
+/// ends with the answer.
 #[derive(Debug)]
 pub struct HttpClient {
     address: String,

@@ -22,8 +22,8 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Asks `attempt` again until it has something, or fails saying that `what` did not happen within `limit`. An error ends
-/// it at once.
+/// Asks `attempt` again until it has something, or fails saying that `what` did not happen within `limit`. An
+/// error ends it at once.
 pub fn wait_for<T>(what: &str, limit: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let started = Instant::now();
     loop {
@@ -37,7 +37,8 @@ pub fn wait_for<T>(what: &str, limit: Duration, mut attempt: impl FnMut() -> Res
     }
 }
 
-/// The `countersign` command: `COUNTERSIGN_BIN`, else built from this checkout, so that a stale one is never tested.
+/// The `countersign` command: `COUNTERSIGN_BIN`, else built from this checkout, so that a stale one
+/// is never tested.
 pub fn countersign() -> Result<PathBuf> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     if let Some(named) = std::env::var_os("COUNTERSIGN_BIN") {
@@ -46,8 +47,8 @@ pub fn countersign() -> Result<PathBuf> {
     BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}"))).clone().map_err(anyhow::Error::msg)
 }
 
-/// The desktop app: `COUNTERSIGN_DESKTOP_BIN`, else the one in the target folder. It is not built here: that takes the
-/// built UI and minutes.
+/// The desktop app: `COUNTERSIGN_DESKTOP_BIN`, else the one in the target folder. It is not built here: that
+/// takes the built UI and minutes.
 pub fn countersign_desktop() -> Result<PathBuf> {
     let path = match std::env::var_os("COUNTERSIGN_DESKTOP_BIN") {
         Some(named) => named.into(),
@@ -79,9 +80,9 @@ pub fn is_alive(pid: u32) -> bool {
     as_pid(pid).is_some_and(|pid| test_kill_process(pid).is_ok()) && !is_zombie(pid)
 }
 
-/// A port of loopback that was free a moment ago, for a program that takes none by itself. No two calls of a process get the
-/// same one, and it lies below those that systems give to outgoing connections: of these a story makes thousands, and one
-/// could take the port before the program does.
+/// A port of loopback that was free a moment ago, for a program that takes none by itself. No two calls of a
+/// process get the same one, and it lies below those that systems give to outgoing connections: of these a
+/// story makes thousands, and one could take the port before the program does.
 pub fn free_port() -> Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     // Programs that run beside each other start at different places.
@@ -108,8 +109,8 @@ fn as_pid(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
-/// A process that ended but whose parent did not look yet. Its first thread is a zombie while others still end and hold
-/// its files open, so all of them are looked at.
+/// A process that ended but whose parent did not look yet. Its first thread is a zombie while others still
+/// end and hold its files open, so all of them are looked at.
 fn is_zombie(pid: u32) -> bool {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return true };
     threads.filter_map(Result::ok).all(|thread| {

@@ -1,4 +1,5 @@
-//! An app that only answers questions about tools, as a story wants: for what the command line does with its answers.
+//! An app that only answers questions about tools, as a story wants: for what the command line does
+//! with its answers.
 
 use crate::home::Home;
 use crate::process::PATIENCE;

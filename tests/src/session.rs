@@ -1,5 +1,5 @@
-//! A desktop session of a story's own: display, window manager and session bus. Stories never share one, so that the
-//! keyboard focus of one is nothing to another.
+//! A desktop session of a story's own: display, window manager and session bus. Stories never share one, so
+//! that the keyboard focus of one is nothing to another.
 
 use crate::process::{Background, command, kill};
 use anyhow::Result;
@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
-/// The session. Dropping it ends everything in it; a program that draws on its display ends with it at the latest.
+/// The session. Dropping it ends everything in it; a program that draws on its display ends with
+/// it at the latest.
 #[derive(Debug)]
 pub struct Session {
     display: String,

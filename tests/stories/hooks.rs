@@ -1,5 +1,5 @@
-//! Hooks of other agents: recorded calls go to the real command as their agents start it, and its answer is one that they
-//! understand. What the app says is scripted.
+//! Hooks of other agents: recorded calls go to the real command as their agents start it, and its answer is
+//! one that they understand. What the app says is scripted.
 
 use crate::Story;
 use anyhow::{Context, Result, ensure};
@@ -127,7 +127,8 @@ fn what_the_person_denies_is_stopped_and_the_agent_hears_why() -> Story {
         ("generic", "generic-whole", 200),
     ] {
         let finished = check(agent, recording, denied())?.expect_code(code)?;
-        // Claude Code shows what is on standard error as a fault of the hook's, and reads this in all its releases.
+        // Claude Code shows what is on standard error as a fault of the hook's, and reads this in
+        // all its releases.
         let said = if agent == "claude-code" { "" } else { "not on a Friday\n" };
         assert_eq!(finished.stderr, said, "{recording}");
         if agent == "claude-code" {
@@ -311,7 +312,8 @@ fn tools_that_need_no_question_are_left_to_the_agent() -> Story {
     Ok(())
 }
 
-/// The tools of our own server are asked about by the app, once. A name alone is no server of ours: any project can bring one.
+/// The tools of our own server are asked about by the app, once. A name alone is no server of ours: any
+/// project can bring one.
 #[test]
 fn t20_calls_of_our_own_server_are_asked_about_once_and_those_of_one_that_is_named_like_it_by_the_hook()
 -> Story {
@@ -362,7 +364,8 @@ fn what_is_installed_works_as_its_agent_starts_it() -> Story {
         let _app = ScriptedApp::start(&denying, denied())?;
         let finished = shell(&denying, &line)?;
         assert!(is_denied(&finished, "not on a Friday"), "{agent}: {finished:?}");
-        // A program that is gone has to stop the agent too, with something on standard error: without it Codex goes on.
+        // A program that is gone has to stop the agent too, with something on standard error: without
+        // it Codex goes on.
         let broken = line.replace("countersign", "not-there");
         let finished = shell(&home, &broken)?.expect_code(2)?;
         assert!(!finished.stderr.is_empty() && finished.stdout.is_empty(), "{agent}: {finished:?}");

@@ -1,4 +1,5 @@
-//! This machine as a node, without a window and without the app: `countersign run` behind `countersign gateway`.
+//! This machine as a node, without a window and without the app: `countersign run` behind
+//! `countersign gateway`.
 
 use crate::Story;
 use anyhow::{Context, Result, bail, ensure};

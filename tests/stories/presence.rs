@@ -12,8 +12,8 @@ fn home() -> anyhow::Result<Home> {
     Home::with_defaults("full", "always", "full")
 }
 
-/// Takes the sockets and their locks as an app does, and then does nothing, as one that was stopped. Callers wait in the kernel's
-/// queue.
+/// Takes the sockets and their locks as an app does, and then does nothing, as one that was stopped. Callers
+/// wait in the kernel's queue.
 fn stopped(home: &Home, sockets: &[&Path]) -> anyhow::Result<(Vec<Listener>, Runtime)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let entered = runtime.enter();

@@ -1,4 +1,5 @@
-//! Our own rules from the command line, without the app: refusals at once, allowances never, and what rules do to a command.
+//! Our own rules from the command line, without the app: refusals at once, allowances never, and what rules
+//! do to a command.
 
 use crate::Story;
 use countersign_protocol::history::HistoryEvent;

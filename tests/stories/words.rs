@@ -1,5 +1,5 @@
-//! What the command line takes and prints: help for everything, JSON that programs can read, and nothing that an argument
-//! can break.
+//! What the command line takes and prints: help for everything, JSON that programs can read, and nothing that
+//! an argument can break.
 
 use crate::Story;
 use countersign_tests::home::Home;

@@ -81,8 +81,8 @@ pub(crate) trait Kind: std::fmt::Debug + Sync {
     /// Makes the program's command line into one that does what the prompt says and ends.
     fn prompt(&self, program: &mut Command, model: &Model, prompt: &str, mode: Mode);
 
-    /// Makes the program's command line into one that does what the prompt says in a terminal and stays, with everything
-    /// settled that it would ask there first.
+    /// Makes the program's command line into one that does what the prompt says in a terminal and stays, with
+    /// everything settled that it would ask there first.
     fn converse(&self, _program: &mut Command, _home: &Home, _model: &Model, _prompt: &str) -> Story {
         Err(without("no story has it in a terminal yet"))
     }

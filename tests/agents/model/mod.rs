@@ -1,7 +1,9 @@
-//! A scripted model: a server on loopback that speaks as much of each vendor's interface as the agents need, and thinks nothing.
+//! A scripted model: a server on loopback that speaks as much of each vendor's interface as the agents need,
+//! and thinks nothing.
 //!
-//! A prompt holds a marker, and the marker names a script: calls of tools, one answer after the other. Whatever has no script is
-//! answered with a text, since agents also ask for titles, summaries and the like beside the conversation.
+//! A prompt holds a marker, and the marker names a script: calls of tools, one answer after the other.
+//! Whatever has no script is answered with a text, since agents also ask for titles, summaries and the like
+//! beside the conversation.
 
 mod anthropic;
 mod chat;

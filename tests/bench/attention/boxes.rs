@@ -54,8 +54,8 @@ impl Boxes {
     }
 }
 
-/// The folder that is opened for work in `cwd`: below a home the folder itself, elsewhere what holds everything but the system,
-/// or the one work tree where many lie beside each other.
+/// The folder that is opened for work in `cwd`: below a home the folder itself, elsewhere what holds
+/// everything but the system, or the one work tree where many lie beside each other.
 fn top_of(cwd: &Path) -> Option<PathBuf> {
     let home = Path::new(HOME);
     if let Ok(rest) = cwd.strip_prefix(home) {

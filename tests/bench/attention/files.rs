@@ -1,4 +1,5 @@
-//! What the files of the recorded sessions contained: nobody knows, but a command that names a file may have changed it.
+//! What the files of the recorded sessions contained: nobody knows, but a command that names a file may
+//! have changed it.
 
 use crate::stream::Line;
 use countersign_commands::analysis::Analysis;
@@ -15,8 +16,8 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Adds what the files that `line` runs contain, and takes note of those that it may change. Lines come in the order in
-    /// which they were recorded.
+    /// Adds what the files that `line` runs contain, and takes note of those that it may change. Lines come
+    /// in the order in which they were recorded.
     pub(crate) fn put_in(&mut self, facts: &mut Facts, analysis: &Analysis, folders: &Folders, line: &Line) {
         let mut run = Vec::new();
         let mut scripts = Vec::new();

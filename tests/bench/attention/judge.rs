@@ -110,7 +110,8 @@ impl Judged {
         }
     }
 
-    /// Whether a command that would be asked about runs in a box at once where `folder` is open, or in a word why not.
+    /// Whether a command that would be asked about runs in a box at once where `folder` is open, or
+    /// in a word why not.
     pub(crate) fn contained(&self, folder: &Path) -> Result<(), String> {
         let workspace = json!({
             "id": "w", "agent": "*", "folder": folder, "createdAtMs": 0, "from": "typed",

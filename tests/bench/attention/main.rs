@@ -1,7 +1,7 @@
 //! Measures attention: how often recorded agents would have interrupted a person, under which rules.
 //!
-//! Replays a stream of commands (one JSON object per line: `source`, `session`, `command`, `cwd`, `sensitive`), never
-//! running any. Prints a table and, with `--json`, the same figures as JSON.
+//! Replays a stream of commands (one JSON object per line: `source`, `session`, `command`, `cwd`,
+//! `sensitive`), never running any. Prints a table and, with `--json`, the same figures as JSON.
 
 mod boxes;
 mod files;
@@ -21,8 +21,9 @@ struct Args {
     /// The stream, one JSON object per line.
     #[arg(long)]
     streams: PathBuf,
-    /// Programs that count as installed in /usr/bin, and scripts that count as existing: `{"programs":[…],"scripts":[…]}`.
-    /// Without it, `programs.json` beside the stream; without that, every bare name.
+    /// Programs that count as installed in /usr/bin, and scripts that count as existing:
+    /// `{"programs":[…],"scripts":[…]}`. Without it, `programs.json` beside the stream; without that,
+    /// every bare name.
     #[arg(long)]
     programs: Option<PathBuf>,
     /// Measure what asks when folders can be opened and what runs there runs in a box.

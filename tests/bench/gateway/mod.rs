@@ -1,7 +1,8 @@
 //! Approvals through gateways: ours beside those of published releases, in one run.
 //!
-//! All of them run at once and are measured in turns of a few seconds, so that a noisy machine is noisy for each of them.
-//! The client is the same for all, and in the same process for who asks and who answers: what it costs is in every figure.
+//! All of them run at once and are measured in turns of a few seconds, so that a noisy machine is noisy for
+//! each of them. The client is the same for all, and in the same process for who asks and who answers: what
+//! it costs is in every figure.
 
 mod contender;
 mod report;
@@ -87,7 +88,8 @@ pub(crate) async fn round_trip(pair: &mut Pair) -> Result<(Duration, Duration)> 
     timeout(PATIENCE, trip).await.context("a round trip did not end")?
 }
 
-/// Many requests that all wait before the first is answered. Round trips a second, and events that never came.
+/// Many requests that all wait before the first is answered. Round trips a second, and events
+/// that never came.
 async fn at_once(pair: &mut Pair) -> Result<(f64, usize)> {
     let Pair { asker, answerer, next } = pair;
     let mut waiting = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! Many requests that wait: of this machine up to its bound, and of gateways. Time until all are listed, to list them, to answer
-//! one, in the window too, and memory.
+//! Many requests that wait: of this machine up to its bound, and of gateways. Time until all are listed, to
+//! list them, to answer one, in the window too, and memory.
 
 use super::Curves;
 use super::usage::Usage;

@@ -51,8 +51,8 @@ impl Door {
         }
     }
 
-    /// Its part of all requests, in hundredths. The approval socket takes 64 a second, and serves three of the doors; the last
-    /// two start a program for each request.
+    /// Its part of all requests, in hundredths. The approval socket takes 64 a second, and serves three of
+    /// the doors; the last two start a program for each request.
     pub(super) const fn share(self) -> usize {
         match self {
             Self::Socket => 32,

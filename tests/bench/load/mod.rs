@@ -1,5 +1,5 @@
-//! More than a day of a person's has: requests of all doors, many that wait, many gateways, long histories, many rules. Each is
-//! measured at several amounts, so that what grows faster than the work is seen.
+//! More than a day of a person's has: requests of all doors, many that wait, many gateways, long histories,
+//! many rules. Each is measured at several amounts, so that what grows faster than the work is seen.
 
 mod crowd;
 mod curve;

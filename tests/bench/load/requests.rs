@@ -63,7 +63,8 @@ pub(super) enum Pace {
 /// What a caller heard.
 pub(super) struct Answers {
     pub(super) door: Door,
-    /// Of each decision: from the time at which its request was due, so that what waits for an earlier one counts.
+    /// Of each decision: from the time at which its request was due, so that what waits for an
+    /// earlier one counts.
     pub(super) milliseconds: Vec<f64>,
     /// Told to try again later.
     pub(super) busy: usize,

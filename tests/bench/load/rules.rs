@@ -1,4 +1,5 @@
-//! Many rules, of the rule document and of the peers' document: the start, a decision by the last of them, and the list of all.
+//! Many rules, of the rule document and of the peers' document: the start, a decision by the last of them,
+//! and the list of all.
 
 use super::Curves;
 use super::doors::{Door, Rig};

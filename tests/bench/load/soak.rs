@@ -1,5 +1,5 @@
-//! A working day in less time: agents of all doors work in sessions, with pauses, and hardly at night. At the end the app has to take
-//! what it took at the start, and every request has to have ended exactly once.
+//! A working day in less time: agents of all doors work in sessions, with pauses, and hardly at night. At the
+//! end the app has to take what it took at the start, and every request has to have ended exactly once.
 
 use super::doors::{Caller, Door, Heard, Rig};
 use super::requests::{Pace, callers, send};
@@ -255,8 +255,8 @@ const LENGTHS: [usize; 12] = [4, 17, 1, 9, 40, 2, 26, 6, 120, 3, 13, 55];
 const PAUSES_MS: [u64; 8] = [300, 2_000, 800, 4_000, 1_500, 9_000, 3_000, 20_000];
 const BETWEEN_SESSIONS: Duration = Duration::from_secs(600);
 
-/// What comes before the day, so that the day is compared with an app that has worked: its page's heap grows to what the first
-/// cards need, and stays there.
+/// What comes before the day, so that the day is compared with an app that has worked: its page's heap grows
+/// to what the first cards need, and stays there.
 const WARM_PACE: Pace = Pace::PerMinute(5_000);
 const WARM_TIME: Duration = Duration::from_secs(90);
 

@@ -1,4 +1,5 @@
-//! The host's whole decision: the document looked at on disk, policy and entries made ready, programs looked up, judged.
+//! The host's whole decision: the document looked at on disk, policy and entries made ready, programs
+//! looked up, judged.
 
 use super::machine::Machine;
 use crate::figures::Figure;

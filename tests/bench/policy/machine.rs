@@ -50,7 +50,8 @@ impl Machine {
         Places { path: &self.path, cwd: self.cwd(), home: &self.home }
     }
 
-    /// Entries for other programs, in the forms that people use, and then one for each program here that has one.
+    /// Entries for other programs, in the forms that people use, and then one for each program
+    /// here that has one.
     pub(super) fn entries(&self, count: usize) -> Vec<Entry> {
         let other = |number: usize| match number % 4 {
             0 => format!("/opt/tools-{number}/bin/tool"),

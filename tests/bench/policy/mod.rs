@@ -1,4 +1,5 @@
-//! The decision: a command taken apart and held against a document's entries, beside the published releases' own.
+//! The decision: a command taken apart and held against a document's entries, beside the
+//! published releases' own.
 
 mod host;
 mod machine;
@@ -61,7 +62,8 @@ const CASES: &[Case] = &[
 const CHAIN: &str = "git fetch && git status && rg -n needle src && ls -la";
 const MISSED: &str = "deploy --now";
 
-/// Times every case, ours first and then each release in turn. What a release could not do is a note, not an error.
+/// Times every case, ours first and then each release in turn. What a release could not do is a
+/// note, not an error.
 pub(crate) fn measure(peers: &Peers) -> Result<(Vec<Row>, Vec<String>)> {
     let machine = Machine::new()?;
     let documents: BTreeMap<usize, EntryIndex> =

@@ -1,6 +1,6 @@
-// Times a published OpenClaw release's own decision on the cases that come as JSON on standard input, and answers with one
-// line of JSON. Nothing of the release is changed; its function is found in the bundle, whose file names change with
-// every release.
+// Times a published OpenClaw release's own decision on the cases that come as JSON on standard input, and answers with
+// one line of JSON. Nothing of the release is changed; its function is found in the bundle, whose file names change
+// with every release.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

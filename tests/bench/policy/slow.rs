@@ -1,5 +1,6 @@
-//! Commands that were made to be slow (`tests/corpus/slow`), and a machine to match: many files in one folder, folders a thousand
-//! deep, thousands of rules. Each is a whole decision of the host, with its looks at the disk.
+//! Commands that were made to be slow (`tests/corpus/slow`), and a machine to match: many files in one
+//! folder, folders a thousand deep, thousands of rules. Each is a whole decision of the host, with its
+//! looks at the disk.
 
 use super::host::host;
 use super::machine::Machine;

@@ -1,6 +1,6 @@
-//! Any text is judged: nothing is allowed that no entry covers and nobody answered, nothing under deny, nothing that is not
-//! understood; a box holds nothing that is denied, always asked about, or on the list of what is asked about all the same; and whatever
-//! comes of it can be shown.
+//! Any text is judged: nothing is allowed that no entry covers and nobody answered, nothing under deny,
+//! nothing that is not understood; a box holds nothing that is denied, always asked about, or on the list of
+//! what is asked about all the same; and whatever comes of it can be shown.
 #![no_main]
 
 use countersign_commands::analysis::{Analysis, analyze_argv, analyze_text};

@@ -1,4 +1,5 @@
-//! Whatever is shown gives the original back and prints nothing that hides, and a message of a chat is taken apart or left alone.
+//! Whatever is shown gives the original back and prints nothing that hides, and a message of a chat is taken
+//! apart or left alone.
 #![no_main]
 
 use countersign_commands::raw_command;

@@ -1,5 +1,6 @@
-//! Any bytes are a file of ours, of OpenClaw's or of a project, or a problem; what is understood says the same when it is written
-//! and read again, and what is not is nowhere the less strict. The first byte tells which file it is.
+//! Any bytes are a file of ours, of OpenClaw's or of a project, or a problem; what is understood says the
+//! same when it is written and read again, and what is not is nowhere the less strict. The first byte tells
+//! which file it is.
 #![no_main]
 
 use countersign_approvals::{history, rules};

@@ -1,6 +1,6 @@
-//! Any bytes are a line of the approval socket, the control channel, the gateway or the pet channel, what comes out of a box, or an
-//! error; what is read
-//! says the same when it is written and read again. The first byte tells which kind the rest is read as.
+//! Any bytes are a line of the approval socket, the control channel, the gateway or the pet channel, what
+//! comes out of a box, or an error; what is read says the same when it is written and read again. The first
+//! byte tells which kind the rest is read as.
 #![no_main]
 
 use countersign_companion::fuzzing::{control_line, run};
@@ -54,7 +54,8 @@ const KINDS: [fn(&[u8]); 24] = [
     pet_push,
 ];
 
-/// What comes out of a box. Beyond the kinds that are told by a remainder, so that inputs of these keep their meaning.
+/// What comes out of a box. Beyond the kinds that are told by a remainder, so that inputs of these
+/// keep their meaning.
 const SAID_OF_A_CLIENT: u8 = 255;
 const DESTINATION: u8 = 254;
 const BEGINNING_OF_A_TUNNEL: u8 = 253;
@@ -70,7 +71,8 @@ fuzz_target!(|bytes: &[u8]| {
     KINDS[usize::from(*kind) % KINDS.len()](rest);
 });
 
-/// Written once it may differ, for what is unknown is dropped and defaults are filled in; written twice it may not.
+/// Written once it may differ, for what is unknown is dropped and defaults are filled in; written
+/// twice it may not.
 fn again<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
     let Ok(read) = serde_json::from_slice::<T>(bytes) else { return };
     let written = serde_json::to_value(&read).unwrap();

@@ -1,6 +1,6 @@
-//! What agents say to their hooks, what is in their settings, what an MCP client asks permission for, and what hooks of
-//! ours answer. Without the app nothing is
-//! allowed, whatever they say; settings keep all that is not ours. The first byte tells which agent and what.
+//! What agents say to their hooks, what is in their settings, what an MCP client asks permission for, and
+//! what hooks of ours answer. Without the app nothing is allowed, whatever they say; settings keep all that
+//! is not ours. The first byte tells which agent and what.
 #![no_main]
 
 use countersign_cli::fuzzing::{agent_settings, hook, permission_question};

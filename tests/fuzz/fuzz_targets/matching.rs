@@ -1,5 +1,5 @@
-//! Entries and environments. Any pattern is answered in bounded time, and a path without wildcards matches itself only; no
-//! spelling of a blocked name passes, and what passes has a portable name.
+//! Entries and environments. Any pattern is answered in bounded time, and a path without wildcards matches
+//! itself only; no spelling of a blocked name passes, and what passes has a portable name.
 #![no_main]
 
 use countersign_commands::environment::{self, inherited, overrides};
@@ -9,8 +9,8 @@ use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-// By the first letter, a pattern, one for its arguments, the path of a program and its arguments, or an environment; a mark stands
-// between the parts.
+// By the first letter, a pattern, one for its arguments, the path of a program and its arguments, or an
+// environment; a mark stands between the parts.
 fuzz_target!(|text: &str| {
     let Some((kind, text)) = text.split_at_checked(1) else { return };
     let mut parts = text.split('\u{1}').map(str::to_owned);

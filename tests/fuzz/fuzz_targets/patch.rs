@@ -1,5 +1,5 @@
-//! Any text is a patch or is refused; a patch that is written is read as the same, and what it makes of a text has the lines
-//! that it says.
+//! Any text is a patch or is refused; a patch that is written is read as the same, and what it makes of a
+//! text has the lines that it says.
 #![no_main]
 
 use countersign_tools::files::patch::{FilePatch, PatchLine, fit, parse};

@@ -1,6 +1,6 @@
-//! Both ends of a gateway's and of a pet channel's connection, fed with lines, and what is asked over HTTP. Nobody is in without the
-//! secret, and nothing is called before; what ended says nothing any more; an answer is to what was asked. The first byte tells which
-//! end listens.
+//! Both ends of a gateway's and of a pet channel's connection, fed with lines, and what is asked over HTTP.
+//! Nobody is in without the secret, and nothing is called before; what ended says nothing any more; an answer
+//! is to what was asked. The first byte tells which end listens.
 #![no_main]
 
 use countersign_gateway::access::Scope;

@@ -1,5 +1,5 @@
-//! Any text is taken apart or refused, with spans that lie in it; each word read alone is the same word, and quoting the
-//! words of a command again gives the same words.
+//! Any text is taken apart or refused, with spans that lie in it; each word read alone is the same word, and
+//! quoting the words of a command again gives the same words.
 #![no_main]
 
 use countersign_commands::shell::parse;

@@ -1,5 +1,5 @@
-//! Any JSON is a tool policy or is refused, and no policy adds a tool; any JSON is a schema or is refused, and what comes of
-//! one comes of itself.
+//! Any JSON is a tool policy or is refused, and no policy adds a tool; any JSON is a schema or is refused,
+//! and what comes of one comes of itself.
 #![no_main]
 
 use countersign_tool_policy::schema::{Cleaning, normalised};

@@ -49,7 +49,8 @@ impl Bus {
             let Ok(watcher) = watcher.await else { return Ok(None) };
             let items: zbus::Result<Vec<String>> =
                 watcher.get_property("RegisteredStatusNotifierItems").await;
-            // `:1.7/org/ayatana/NotificationItem/…`, or only the service's name where the path is the usual one.
+            // `:1.7/org/ayatana/NotificationItem/…`, or only the service's name where the path
+            // is the usual one.
             let Some(item) = items.unwrap_or_default().into_iter().next() else { return Ok(None) };
             let (owner, path) = item
                 .split_once('/')

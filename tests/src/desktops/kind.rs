@@ -56,7 +56,8 @@ pub enum Tray {
 /// How somebody presses a button of a notification.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Buttons {
-    /// On it: so many pixels from the right and the lower edge of the notification, which comes up beside the prompt.
+    /// On it: so many pixels from the right and the lower edge of the notification, which comes up
+    /// beside the prompt.
     At(usize, usize),
     /// The same within the banner of GNOME Shell, which unfolds under the pointer at the top of the screen.
     Banner,
@@ -170,7 +171,8 @@ impl Kind {
         matches!(self, Self::Cage).then_some("cage has no setting for it")
     }
 
-    /// Why a window that comes up has the keyboard at once there, if the desktop gives it that whatever the app wants.
+    /// Why a window that comes up has the keyboard at once there, if the desktop gives it that
+    /// whatever the app wants.
     pub fn gives_focus(self) -> Option<&'static str> {
         match self {
             Self::Weston => Some("Weston gives the keyboard to each new window"),

@@ -1,4 +1,5 @@
-//! The real app on a desktop, and a person in front of it: what is to be seen of its windows, and where to click.
+//! The real app on a desktop, and a person in front of it: what is to be seen of its windows,
+//! and where to click.
 
 use super::kind::{Kind, Theme};
 use super::picture::{Area, Colour, Picture};
@@ -114,7 +115,8 @@ impl Person {
         wait_for("no prompt is on the screen", PATIENCE, || Ok(self.look()?.is_none().then_some(())))
     }
 
-    /// Whether no window of the app is on the screen: an answered prompt stays for a moment to say how it ended.
+    /// Whether no window of the app is on the screen: an answered prompt stays for a moment to
+    /// say how it ended.
     pub fn is_alone(&self) -> Result<bool> {
         let scale = self.place.look.scale;
         let ground = Colours::of(self.place.look.theme).ground;
@@ -160,8 +162,8 @@ impl Person {
         .with_context(|| self.log())
     }
 
-    /// Puts the pointer beside the Deny button: a button under it has another colour. It stays in the window, for there are
-    /// desktops where the keyboard follows it.
+    /// Puts the pointer beside the Deny button: a button under it has another colour. It stays in the window,
+    /// for there are desktops where the keyboard follows it.
     fn let_go(&self, seen: &Seen) -> Result<()> {
         let Area { left, width, .. } = seen.deny;
         self.place.screen.point_at((left + width + BESIDE * self.place.look.scale, seen.deny.middle().1))

@@ -74,8 +74,8 @@ impl Picture {
         inside.then(|| self.pixels.get(top * self.width + left)).flatten().copied().unwrap_or_default()
     }
 
-    /// Everything of one colour that hangs together and is at least so wide and high, in reading order. Writing on it makes
-    /// holes, which count as part of it.
+    /// Everything of one colour that hangs together and is at least so wide and high, in reading order.
+    /// Writing on it makes holes, which count as part of it.
     pub fn blocks(&self, colour: Colour, width: usize, height: usize) -> Vec<Area> {
         let mut seen = vec![false; self.pixels.len()];
         let mut found = Vec::new();

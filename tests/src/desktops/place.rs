@@ -143,8 +143,8 @@ impl Place {
         self.runtime.path()
     }
 
-    /// Waits for the Wayland socket of the compositor, has it fill the screen, and puts the programs that are started from
-    /// now on there, and only there.
+    /// Waits for the Wayland socket of the compositor, has it fill the screen, and puts the programs that are
+    /// started from now on there, and only there.
     pub(super) fn enter_wayland(&mut self) -> Result<()> {
         let socket = self.wait_for("the compositor listens", |place| {
             let mut names =
@@ -170,8 +170,8 @@ impl Place {
         self.home.path().join(format!("{name}.log"))
     }
 
-    /// A bus for the session, on which only the services of this desktop can be started, and an empty one in the place of
-    /// the machine's.
+    /// A bus for the session, on which only the services of this desktop can be started, and an empty one in
+    /// the place of the machine's.
     fn start_buses(&mut self) -> Result<()> {
         let services = self.runtime().join("services");
         fs::create_dir(&services)?;

@@ -1,4 +1,5 @@
-//! What each desktop is made of, and how it is started: with nothing but what comes with it, and no animations.
+//! What each desktop is made of, and how it is started: with nothing but what comes with it,
+//! and no animations.
 
 use super::bus::Bus;
 use super::kind::{Kind, Look, Protocol, Theme};
@@ -280,7 +281,8 @@ fn xfce_settings(look: Look) -> String {
     )
 }
 
-/// The button that closes a notification of GNOME Shell: from the middle and the top of the screen, in pixels.
+/// The button that closes a notification of GNOME Shell: from the middle and the top of the
+/// screen, in pixels.
 const BANNER_CLOSE: (usize, usize) = (226, 59);
 
 const XFCE_PANEL: &str = r#"<?xml version="1.0" encoding="UTF-8"?>

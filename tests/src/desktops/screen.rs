@@ -1,5 +1,5 @@
-//! A screen without hardware: what is on it, and the keyboard and mouse in front of it. Desktops that draw themselves are
-//! nested in it, so that all of them are seen and touched in the same way, from outside.
+//! A screen without hardware: what is on it, and the keyboard and mouse in front of it. Desktops that draw
+//! themselves are nested in it, so that all of them are seen and touched in the same way, from outside.
 
 use super::picture::Picture;
 use crate::process::{Background, PATIENCE, command, wait_for};
@@ -104,8 +104,8 @@ impl Screen {
         Picture::new(width.into(), pixels)
     }
 
-    /// Waits for the window of a desktop that draws itself, has it fill the screen, and gives it the keyboard: there is no
-    /// window manager outside of it.
+    /// Waits for the window of a desktop that draws itself, has it fill the screen, and gives it the
+    /// keyboard: there is no window manager outside of it.
     pub fn give_all_to_nested(&self) -> Result<()> {
         let window = wait_for("the desktop has a window", PATIENCE, || {
             for window in self.connection.query_tree(self.root)?.reply()?.children {
@@ -124,8 +124,8 @@ impl Screen {
         self.settle()
     }
 
-    /// From now on the pointer goes to any place from a corner that is not the nested desktop's. One that adds up how far the
-    /// pointer went hears where it is only when it comes in, and is soon wrong about it.
+    /// From now on the pointer goes to any place from a corner that is not the nested desktop's. One that
+    /// adds up how far the pointer went hears where it is only when it comes in, and is soon wrong about it.
     pub fn have_it_entered(&mut self) -> Result<()> {
         let corner = (self.size.0 - 1, self.size.1 - 1);
         let window = self.connection.generate_id()?;

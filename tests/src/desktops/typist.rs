@@ -1,4 +1,5 @@
-//! Somebody who types in a terminal while the app is about: each key that does not arrive there went somewhere else.
+//! Somebody who types in a terminal while the app is about: each key that does not arrive there
+//! went somewhere else.
 
 use super::kind::Protocol;
 use super::picture::Area;
@@ -49,7 +50,8 @@ impl Typist {
             place.screen.press(&[Key::Char('a')])?;
             Ok((!typist.arrived()?.is_empty()).then_some(()))
         })?;
-        // The keys that came before the terminal had the keyboard, or that are still on their way, count for nothing.
+        // The keys that came before the terminal had the keyboard, or that are still on their way,
+        // count for nothing.
         typist.begin_again(place)?;
         Ok(typist)
     }
@@ -77,7 +79,8 @@ impl Typist {
         place.screen.click((self.area.left + MARGIN, self.area.top + self.area.height - MARGIN))
     }
 
-    /// Fails unless everything that was typed arrived, in its order, and nothing else; returns how many keys that were.
+    /// Fails unless everything that was typed arrived, in its order, and nothing else; returns how
+    /// many keys that were.
     pub fn check(&self) -> Result<usize> {
         let typed = self.typed.borrow();
         let arrived = wait_for("as many keys arrive as were typed", PATIENCE, || {

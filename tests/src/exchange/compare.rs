@@ -31,7 +31,8 @@ impl Display for Difference {
 pub struct Known {
     /// Why.
     pub reason: String,
-    /// Where, as `VERSION | EXCHANGE | POINTER`. `*` at the end of an exchange or a pointer stands for any rest.
+    /// Where, as `VERSION | EXCHANGE | POINTER`. `*` at the end of an exchange or a pointer
+    /// stands for any rest.
     pub places: Vec<String>,
 }
 

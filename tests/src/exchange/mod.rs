@@ -1,5 +1,5 @@
-//! What a gateway says to each method and to bad input, in a form that can be compared: the same [`script`] is told to a
-//! published release, which gives a [`Recording`], and to our own gateway.
+//! What a gateway says to each method and to bad input, in a form that can be compared: the same [`script`]
+//! is told to a published release, which gives a [`Recording`], and to our own gateway.
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {

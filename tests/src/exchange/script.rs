@@ -12,8 +12,8 @@ const ASKER: Who =
 const PERSON: Who = Who { seed: 2, name: "person", scopes: &["operator.admin"], commands: &[] };
 const READER: Who = Who { seed: 3, name: "reader", scopes: &["operator.read"], commands: &[] };
 
-/// Tells the script to a gateway that listens on loopback and lets in who knows its token. What a release has no method for
-/// is left out.
+/// Tells the script to a gateway that listens on loopback and lets in who knows its token. What a release has
+/// no method for is left out.
 pub async fn tell(url: &str, token: &str) -> Result<Vec<Exchange>> {
     let mut stage = Stage { url, token, told: Vec::new() };
     handshakes(&mut stage).await?;
@@ -52,7 +52,8 @@ impl Stage<'_> {
         self.told.push(Exchange { name: name.to_owned(), request: request.map(shape::of), came });
     }
 
-    /// Calls, and notes the first answer under the method's name and what is special. False: there is no such method.
+    /// Calls, and notes the first answer under the method's name and what is special. False: there
+    /// is no such method.
     pub(super) async fn call(
         &mut self,
         wire: &mut Wire,

@@ -20,7 +20,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Agents ask this model. They run commands on the gateway's own machine, from an allowlist, and ask about others.
+    /// Agents ask this model. They run commands on the gateway's own machine, from an allowlist, and
+    /// ask about others.
     pub fn new(model: &Model) -> Self {
         Self { model_url: model.url() }
     }
@@ -52,7 +53,8 @@ impl Settings {
             models["catalogRefresh"] = json!({ "enabled": false });
         }
         if !release.mentions("untrusted address")? {
-            // Without this warning they shut out a relay that they do not know. Others would take everybody on this machine for one.
+            // Without this warning they shut out a relay that they do not know. Others would take everybody
+            // on this machine for one.
             gateway["trustedProxies"] = json!(["127.0.0.1"]);
         }
         Ok(json!({
@@ -114,9 +116,9 @@ impl Home {
         Ok(writeln!(file, "{settings:#}")?)
     }
 
-    /// The program of a release in this home. A release refuses to run, or to remember, a program that it could rewrite
-    /// itself, and root could rewrite all of them. So root gives the home to a user who owns nothing, and who can read the
-    /// release wherever it is installed.
+    /// The program of a release in this home. A release refuses to run, or to remember, a program that it
+    /// could rewrite itself, and root could rewrite all of them. So root gives the home to a user who owns
+    /// nothing, and who can read the release wherever it is installed.
     pub(super) fn program(&self, release: &Release) -> Result<Command> {
         let program = release.program(self.path());
         if !rustix::process::geteuid().is_root() {
@@ -147,7 +149,8 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // What a release started may write for a moment longer than the release lives. What is left then stays behind.
+        // What a release started may write for a moment longer than the release lives. What is left
+        // then stays behind.
         let removed = || Ok(fs::remove_dir_all(self.path()).is_ok().then_some(()));
         wait_for("the home is removed", PATIENCE, removed).ok();
     }

@@ -1,5 +1,5 @@
-//! One connection to a gateway as an operator's program holds it: handshake, calls out, frames in. Whoever has one
-//! answers for reading it; [`super::Operator`] does that for stories.
+//! One connection to a gateway as an operator's program holds it: handshake, calls out, frames in. Whoever
+//! has one answers for reading it; [`super::Operator`] does that for stories.
 
 use crate::process::Background;
 use anyhow::{Context, Result, bail};
@@ -204,8 +204,8 @@ pub fn is_first_of_two(response: &Value) -> bool {
     response["payload"]["status"] == "accepted"
 }
 
-/// Tries until a gateway whose program was just started lets an operator in. A release can send challenges for seconds
-/// before it accepts anybody, so nothing less counts.
+/// Tries until a gateway whose program was just started lets an operator in. A release can send challenges
+/// for seconds before it accepts anybody, so nothing less counts.
 pub fn wait_until_open(url: &str, token: &str, limit: Duration, process: &mut Background) -> Result<()> {
     let nobody = Access { identity: None, ..Access::operator("rig", token, &[])?.without_caps() };
     let opening = async {

@@ -1,8 +1,10 @@
-//! Published releases of OpenClaw as the other end of a story: the real gateway, its node host and its command line, in
-//! throw-away homes on loopback, with a scripted model for its agents and operators who are not us.
+//! Published releases of OpenClaw as the other end of a story: the real gateway, its node host and its
+//! command line, in throw-away homes on loopback, with a scripted model for its agents and
+//! operators who are not us.
 //!
-//! Nothing of a release is changed. What is started here is ended by its process id when its value is dropped. Start
-//! to end, with `COUNTERSIGN_PEER`, `COUNTERSIGN_PEER_NODE` and `COUNTERSIGN_PEER_PACKAGE` naming an installed release:
+//! Nothing of a release is changed. What is started here is ended by its process id when its value is
+//! dropped. Start to end, with `COUNTERSIGN_PEER`, `COUNTERSIGN_PEER_NODE` and `COUNTERSIGN_PEER_PACKAGE`
+//! naming an installed release:
 //!
 //! ```no_run
 //! # use countersign_tests::peer::{Gateway, Model, Operator, Release, Settings};

@@ -1,5 +1,6 @@
-//! A scripted model: a server that speaks as much of the OpenAI chat protocol as a release's agents need, and thinks
-//! nothing. A message with a scripted word is answered with a call of the `exec` tool, everything else with a text.
+//! A scripted model: a server that speaks as much of the OpenAI chat protocol as a release's agents need, and
+//! thinks nothing. A message with a scripted word is answered with a call of the `exec` tool, everything
+//! else with a text.
 
 use anyhow::Result;
 use axum::Router;
@@ -49,14 +50,14 @@ impl Model {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    /// From now on a message with this word makes the agent call the `exec` tool with these arguments, as far as the tool that
-    /// it is offered has them: releases name some of them differently.
+    /// From now on a message with this word makes the agent call the `exec` tool with these arguments, as far
+    /// as the tool that it is offered has them: releases name some of them differently.
     pub fn script(&self, word: &str, arguments: Value) {
         lock(&self.script).calls.push((word.to_owned(), arguments));
     }
 
-    /// Everything that agents said after a message with this word, in all questions since: what tools came to, and what the
-    /// gateway told them.
+    /// Everything that agents said after a message with this word, in all questions since: what tools came
+    /// to, and what the gateway told them.
     pub fn heard_after(&self, word: &str) -> Vec<String> {
         let script = lock(&self.script);
         let mut texts: Vec<String> = Vec::new();

@@ -1,4 +1,5 @@
-//! A real node host as a process: the part of a release that runs commands on another machine than the gateway's.
+//! A real node host as a process: the part of a release that runs commands on another machine
+//! than the gateway's.
 
 use super::gateway::Gateway;
 use super::home::{Home, Log};
@@ -13,7 +14,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// A node host that is connected to a gateway and may run commands. It is ended when dropped, and its home removed.
+/// A node host that is connected to a gateway and may run commands. It is ended when dropped, and
+/// its home removed.
 #[derive(Debug)]
 pub struct NodeHost {
     _process: Background,
@@ -23,8 +25,8 @@ pub struct NodeHost {
 }
 
 impl NodeHost {
-    /// Starts one in a home of its own and waits until the gateway takes commands for it. `owner` lets it in; it needs
-    /// `operator.admin`.
+    /// Starts one in a home of its own and waits until the gateway takes commands for it. `owner` lets it in;
+    /// it needs `operator.admin`.
     pub fn start(gateway: &Gateway, owner: &Operator) -> Result<Self> {
         let others = connected(owner)?;
         Self::run(gateway.release(), gateway.port(), gateway.token(), None, || {
@@ -40,10 +42,11 @@ impl NodeHost {
         Self::run(release, port, token, None, || running_node(reader, &others))
     }
 
-    /// One that has its commands run by the app of `app`'s home. It is of the same user as the app, and judges nothing itself.
+    /// One that has its commands run by the app of `app`'s home. It is of the same user as the app, and
+    /// judges nothing itself.
     ///
-    /// A release does this on macOS only; a preloaded module lifts that one condition in memory, so that its own client
-    /// speaks to our socket here.
+    /// A release does this on macOS only; a preloaded module lifts that one condition in memory, so that its
+    /// own client speaks to our socket here.
     pub fn start_for_app(gateway: &Gateway, owner: &Operator, app: &AppHome) -> Result<Self> {
         let others = connected(owner)?;
         let node = Self::run(gateway.release(), gateway.port(), gateway.token(), Some(app), || {
@@ -122,7 +125,8 @@ impl NodeHost {
     }
 }
 
-/// What the node host itself lets run. The gateway's policy decides, and this one would only be asked second; or the app's.
+/// What the node host itself lets run. The gateway's policy decides, and this one would only be asked
+/// second; or the app's.
 fn document(app: Option<&AppHome>) -> Value {
     let (security, ask) = if app.is_some() { ("full", "off") } else { ("allowlist", "on-miss") };
     let defaults = json!({ "security": security, "ask": ask, "askFallback": "deny" });
@@ -166,8 +170,8 @@ fn running_node(owner: &Operator, others: &[Value]) -> Result<Option<String>> {
     Ok(node.and_then(|node| node["nodeId"].as_str()).map(str::to_owned))
 }
 
-/// Lets a release use an app's socket on every system: in the text of its own modules, as they are loaded, the condition that
-/// names macOS becomes true.
+/// Lets a release use an app's socket on every system: in the text of its own modules, as they are loaded,
+/// the condition that names macOS becomes true.
 const APP_HOST: &str = r#"
 import { registerHooks } from "node:module";
 

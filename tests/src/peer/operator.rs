@@ -1,4 +1,5 @@
-//! An operator for stories: a connection that is read in the background, so that nothing is missed between two steps.
+//! An operator for stories: a connection that is read in the background, so that nothing is missed
+//! between two steps.
 
 use super::link::{Access, Link, Refusal, is_first_of_two};
 use crate::process::wait_for;

@@ -1,5 +1,5 @@
-//! A relay in front of a gateway: its line can be cut and mended, and it can say whom it speaks for, as a reverse proxy
-//! does, so that a gateway takes its clients for remote ones.
+//! A relay in front of a gateway: its line can be cut and mended, and it can say whom it speaks for, as a
+//! reverse proxy does, so that a gateway takes its clients for remote ones.
 
 use anyhow::Result;
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -60,7 +60,8 @@ impl Release {
         self.store
     }
 
-    /// Whether its own program has this word in it, such as a key of its configuration: what it does not know it refuses.
+    /// Whether its own program has this word in it, such as a key of its configuration: what it does not
+    /// know it refuses.
     pub fn mentions(&self, word: &str) -> Result<bool> {
         mentioned_below(&self.package.join("dist"), word)
     }
@@ -107,8 +108,8 @@ impl Display for Release {
 /// The table of the policy, in releases that keep it in a database.
 const TABLE: &str = "exec_approvals_config";
 
-/// Keeps a release from everything that is not the gateway itself, from restarting itself as another process, and from
-/// colours in its output.
+/// Keeps a release from everything that is not the gateway itself, from restarting itself as another process,
+/// and from colours in its output.
 const QUIET: [(&str, &str); 9] = [
     ("NO_COLOR", "1"),
     ("OPENCLAW_DISABLE_BONJOUR", "1"),
