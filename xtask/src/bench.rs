@@ -32,14 +32,15 @@ enum What {
         #[arg(long)]
         json: Option<PathBuf>,
     },
-    /// Time approvals through gateways: ours, and those of published OpenClaw releases; those that are missing are installed.
+    /// Time approvals through gateways: ours, and those of published OpenClaw releases; those that are
+    /// missing are installed.
     Gateway {
         /// Also write the figures to this file.
         #[arg(long)]
         json: Option<PathBuf>,
     },
-    /// Time commands that a gateway has a node run, ours beside those of published OpenClaw releases; those that are missing
-    /// are installed.
+    /// Time commands that a gateway has a node run, ours beside those of published OpenClaw releases; those
+    /// that are missing are installed.
     Node {
         /// Also write the figures to this file.
         #[arg(long)]

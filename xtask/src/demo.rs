@@ -1,7 +1,7 @@
 //! Two sample requests through the real command, the real socket and the real window.
 //!
-//! Everything happens in a throw-away home, so nothing of the person's is read or written. With a display the person
-//! answers. Without one, a WebDriver answers in the window itself, never behind it.
+//! Everything happens in a throw-away home, so nothing of the person's is read or written. With a display the
+//! person answers. Without one, a WebDriver answers in the window itself, never behind it.
 
 use crate::process::{Background, command, wait_for};
 use crate::session::{Session, has_display};
@@ -153,7 +153,8 @@ impl Stage<'_> {
     }
 }
 
-/// Wait until the window shows this command and the button can be pressed, press it, and return what was shown.
+/// Wait until the window shows this command and the button can be pressed, press it, and
+/// return what was shown.
 fn press(browser: &Browser, argv: &[&str], answer: Answer) -> Result<String> {
     let wanted = argv.concat();
     let what = format!("a window that shows `{}` and can be answered", argv.join(" "));

@@ -1,8 +1,9 @@
 //! PNG icons from their SVG sources.
 //!
-//! The sources of the tray draw in `currentColor` and, where there is a count, with the sample `9` in [`EDGE_IN_SOURCE`]; all of
-//! that is replaced before drawing, so that each shape exists once. Around each shape comes an edge in the colour that the
-//! ink is not: no panel says how bright it is, and what was drawn for the other kind is still read.
+//! The sources of the tray draw in `currentColor` and, where there is a count, with the sample `9` in
+//! [`EDGE_IN_SOURCE`]; all of that is replaced before drawing, so that each shape exists once. Around each
+//! shape comes an edge in the colour that the ink is not: no panel says how bright it is, and what was drawn
+//! for the other kind is still read.
 
 use crate::process::{self, command};
 use crate::setup::{self, Purpose};

@@ -1,7 +1,7 @@
 //! `cargo xtask …`: everything a developer or a CI machine does with this project, as one program.
 //!
-//! It prepares the machine, builds in the right order, runs the app, runs every test, and checks the architecture.
-//! It is never part of what users install, and it depends on none of the project's crates.
+//! It prepares the machine, builds in the right order, runs the app, runs every test, and checks the
+//! architecture. It is never part of what users install, and it depends on none of the project's crates.
 //!
 //! ```text
 //! cargo xtask run --demo
@@ -105,7 +105,8 @@ mod tests {
         assert!(understood > 30, "only {understood} lines were found");
     }
 
-    /// What the documents say to type, each with its document: in blocks to the comment, in sentences as it is quoted.
+    /// What the documents say to type, each with its document: in blocks to the comment, in sentences
+    /// as it is quoted.
     fn lines() -> Vec<(String, String)> {
         let root = workspace::root();
         let mut files: Vec<_> =

@@ -14,8 +14,8 @@ pub(crate) struct Options {
     /// Build and start the optimised app.
     #[arg(long)]
     release: bool,
-    /// Show two sample requests in a throw-away home and print what came of them. Without a display, the window is
-    /// answered by a driver: the first request is allowed, the second denied.
+    /// Show two sample requests in a throw-away home and print what came of them. Without a display, the
+    /// window is answered by a driver: the first request is allowed, the second denied.
     #[arg(long, conflicts_with = "app_arguments")]
     demo: bool,
     /// Arguments of the app.

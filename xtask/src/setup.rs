@@ -1,7 +1,7 @@
 //! What a machine needs, and how it gets there.
 //!
-//! One question to dpkg tells what is missing, so that a second run costs nothing. Only Debian and its relatives are
-//! changed; elsewhere the missing packages are named.
+//! One question to dpkg tells what is missing, so that a second run costs nothing. Only Debian and its
+//! relatives are changed; elsewhere the missing packages are named.
 
 use crate::process::{self, command, is_on_path, output_of};
 use anyhow::{Context, Result, bail};
@@ -177,7 +177,8 @@ fn run_apt(arguments: &[&str]) -> Result<()> {
     process::run(&mut apt)
 }
 
-/// Node is used to build and test the UI only. Debian 12 carries an older one, so it is not always apt's to give.
+/// Node is used to build and test the UI only. Debian 12 carries an older one, so it is not
+/// always apt's to give.
 fn ensure_node() -> Result<()> {
     if node_major().is_some_and(|major| major >= NODE_MAJOR) && is_on_path("npm") {
         return Ok(());

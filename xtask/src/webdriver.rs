@@ -161,7 +161,8 @@ fn read_body(stream: impl Read) -> Result<Vec<u8>> {
     Ok(body)
 }
 
-/// Longest wait for one answer. The first one takes as long as the app needs to show a window on a busy machine.
+/// Longest wait for one answer. The first one takes as long as the app needs to show a window
+/// on a busy machine.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// Longest response, in bytes: far above a page's text, far below this machine's memory.

@@ -1,5 +1,5 @@
-//! Installing a release from the npm registry. A step that is done stays done, so that an install which was interrupted
-//! goes on where it was.
+//! Installing a release from the npm registry. A step that is done stays done, so that an install which was
+//! interrupted goes on where it was.
 
 use super::npm::{npm, run};
 use super::{Cache, NODE, PACKAGE, Version};
@@ -109,8 +109,8 @@ fn log(cache: &Cache, version: &Version) -> PathBuf {
     cache.folder.join(format!("oc-{version}.log"))
 }
 
-/// A project with nothing in it. Early releases name one dependency by a git address, and one dependency's newest version
-/// asks for a package that was never published; both are given a published version instead.
+/// A project with nothing in it. Early releases name one dependency by a git address, and one dependency's
+/// newest version asks for a package that was never published; both are given a published version instead.
 fn project() -> serde_json::Value {
     json!({
         "name": "countersign-interop",

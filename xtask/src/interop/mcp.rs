@@ -1,4 +1,5 @@
-//! The official SDK of the Model Context Protocol, whose client speaks to our server in `tests/mcp` and in desktop stories.
+//! The official SDK of the Model Context Protocol, whose client speaks to our server in `tests/mcp` and in
+//! desktop stories.
 
 use super::Cache;
 use super::npm::{npm, run as run_npm};

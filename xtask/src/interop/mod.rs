@@ -1,8 +1,8 @@
 //! Published OpenClaw releases on this machine, to be measured and tested against as they are.
 //!
-//! They live in a cache outside the checkout, each in a folder of its own beside a Node that runs them all. Nothing of
-//! them is changed and nothing of them is part of the project. The official MCP SDK, whose client speaks to our server, and the
-//! agents of other vendors live beside them.
+//! They live in a cache outside the checkout, each in a folder of its own beside a Node that runs them all.
+//! Nothing of them is changed and nothing of them is part of the project. The official MCP SDK, whose client
+//! speaks to our server, and the agents of other vendors live beside them.
 
 mod agents;
 mod install;
@@ -37,18 +37,19 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum What {
-    /// Run the real app against agents of other vendors with scripted models, and write what came of it into docs/agents.md.
-    /// Those that are missing are installed.
+    /// Run the real app against agents of other vendors with scripted models, and write what came of it into
+    /// docs/agents.md. Those that are missing are installed.
     Agents(agents::Options),
-    /// Ask the newest release that figures are compared with the stored cases once more, and made-up ones, as docs/conformance.md
-    /// says. It is installed when it is missing.
+    /// Ask the newest release that figures are compared with the stored cases once more, and made-up ones, as
+    /// docs/conformance.md says. It is installed when it is missing.
     Cases,
     /// Install releases from the npm registry; what is there already stays. About 0.6 to 1.4 GB each.
     Install {
         /// Versions; by default the two that figures are compared with.
         versions: Vec<Version>,
     },
-    /// Have the client of the official MCP SDK speak to `countersign mcp`; the SDK is installed when it is missing (30 MB).
+    /// Have the client of the official MCP SDK speak to `countersign mcp`; the SDK is installed when it is
+    /// missing (30 MB).
     Mcp {
         /// Only stories whose name contains this.
         #[arg(long)]
@@ -59,7 +60,8 @@ enum What {
         /// Versions; by default the two that figures are compared with.
         versions: Vec<Version>,
     },
-    /// Run the real app against releases; those that are missing are installed. What is done without a subcommand.
+    /// Run the real app against releases; those that are missing are installed. What is done
+    /// without a subcommand.
     Run(Run),
     /// Write what came of all stories, when they were last told with each release, into docs/gateway.md.
     Table,
@@ -104,7 +106,8 @@ fn tell(cache: &Cache, options: &Run) -> Result<()> {
     run::run(cache, &versions, options.filter.as_deref())
 }
 
-/// One release of each generation: a document without a list of what waits, one with it, the first database, the newest.
+/// One release of each generation: a document without a list of what waits, one with it, the first
+/// database, the newest.
 pub(crate) fn generations() -> Result<Vec<Version>> {
     ["2026.2.26", "2026.5.28", "2026.7.35", "2026.9.6"].map(str::parse).into_iter().collect()
 }
@@ -119,7 +122,8 @@ pub(crate) fn compared() -> Result<Vec<Version>> {
 pub(crate) struct Version(String);
 
 impl Version {
-    /// Its numbers, for one that people are to use; `None` for what came before it, such as `2026.9.1-beta.1`.
+    /// Its numbers, for one that people are to use; `None` for what came before it, such as
+    /// `2026.9.1-beta.1`.
     fn numbers(&self) -> Option<(u32, u32, u32)> {
         let parts: Vec<u32> = self.0.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
         let [year, month, number] = parts[..] else { return None };

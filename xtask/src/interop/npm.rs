@@ -16,7 +16,8 @@ pub(super) fn npm<const N: usize>(folder: &Path, arguments: [&str; N]) -> Comman
     npm
 }
 
-/// The newest release of each month in the registry, oldest first, from the first one on that speaks the protocols.
+/// The newest release of each month in the registry, oldest first, from the first one on that
+/// speaks the protocols.
 pub(super) fn monthly() -> Result<Vec<Version>> {
     let mut view = npm(Path::new("."), ["view", PACKAGE, "versions", "--json", "--fetch-retries=0"]);
     let told = process::output_of(&mut view).context("npm is not installed")?;

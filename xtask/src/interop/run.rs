@@ -1,4 +1,5 @@
-//! The real app against a published release: stories of `tests/interop`, told with the release's own gateway and node host.
+//! The real app against a published release: stories of `tests/interop`, told with the release's own
+//! gateway and node host.
 
 use super::{Cache, Version, compared, generations, install};
 use crate::process::{self, command};
@@ -9,7 +10,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Install what is missing, build the app, and tell the stories with each release in turn, also after one that failed.
+/// Install what is missing, build the app, and tell the stories with each release in turn, also after
+/// one that failed.
 pub(super) fn run(cache: &Cache, versions: &[Version], filter: Option<&str>) -> Result<()> {
     setup::ensure(Purpose::Test)?;
     versions.iter().try_for_each(|version| ensure_installed(cache, version))?;
@@ -69,8 +71,8 @@ pub(super) fn ask_again(cache: &Cache) -> Result<()> {
     asked_again(cache)?.iter_mut().try_for_each(process::run)
 }
 
-/// Asks the newest release once more what the stored cases say that it answered, and makes up others, as docs/conformance.md
-/// says.
+/// Asks the newest release once more what the stored cases say that it answered, and makes up others, as
+/// docs/conformance.md says.
 pub(crate) fn asked_again(cache: &Cache) -> Result<[Command; 2]> {
     let version = &compared()?.pop().context("a newest release")?;
     let made_up = state_dir().join(format!("made-up-{version}"));

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// Puts the row of each release in, in place of the one before, from what its stories reported. Rows of others stay.
+/// Puts the row of each release in, in place of the one before, from what its stories reported.
+/// Rows of others stay.
 pub(super) fn write(reports: &[(Version, PathBuf)]) -> Result<()> {
     let page = root().join("docs/gateway.md");
     let mut text = fs::read_to_string(&page)?;

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 /// Every page that is cited is there, and so is every heading of it.
 ///
 /// A comment names a page by its path from the root, and headings in quotes behind it:
-/// `docs/protocol/gateway.md, "Limits", "Codes"`. A document may also name one beside itself, and link to it. Sections by number are
-/// those of RFCs: numbers of our own pages would change.
+/// `docs/protocol/gateway.md, "Limits", "Codes"`. A document may also name one beside itself, and link to it.
+/// Sections by number are those of RFCs: numbers of our own pages would change.
 pub(super) fn cited(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.below("", &SOURCES) {
@@ -129,7 +129,8 @@ fn links(tree: &Tree, path: &str, block: &Block, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Names of pages in a text, each with its place. What begins with a slash or has a wildcard is no page of ours.
+/// Names of pages in a text, each with its place. What begins with a slash or has a wildcard is
+/// no page of ours.
 fn pages(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.match_indices(".md").filter_map(|(end, suffix)| {
         let before = &text[..end];

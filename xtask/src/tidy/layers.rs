@@ -240,8 +240,8 @@ pub(super) fn default_members(tree: &Tree) -> Vec<Finding> {
     Vec::new()
 }
 
-/// A process starts in the node's executor and nowhere else; programs that nobody approves are started only by those who take
-/// them from what the person configured.
+/// A process starts in the node's executor and nowhere else; programs that nobody approves are started only
+/// by those who take them from what the person configured.
 pub(super) fn process_starts(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (module, what, allowed) in STARTERS {
@@ -270,7 +270,8 @@ pub(super) fn process_starts(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Modules of the executor that start what no policy judges, what each of them does, and who may have it done.
+/// Modules of the executor that start what no policy judges, what each of them does, and who
+/// may have it done.
 const STARTERS: [(&str, &str, &[&str]); 2] = [
     ("executor::again", "begin this program again", &["crates/companion/src/surroundings.rs"]),
     (
@@ -280,7 +281,8 @@ const STARTERS: [(&str, &str, &[&str]); 2] = [
     ),
 ];
 
-/// `ApprovedCommand` comes from policy's checked constructor and cannot be assembled, copied or decoded elsewhere.
+/// `ApprovedCommand` comes from policy's checked constructor and cannot be assembled, copied or
+/// decoded elsewhere.
 pub(super) fn approved_command(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut declared = false;

@@ -1,7 +1,8 @@
 //! The architecture's invariants, checked in the sources themselves.
 //!
-//! Each check is a function from the tree of sources to findings with a place. They run as tests of this crate, so a
-//! change that breaks an invariant fails `cargo test`; `cargo xtask tidy` prints the same findings.
+//! Each check is a function from the tree of sources to findings with a place. They run as tests of this
+//! crate, so a change that breaks an invariant fails `cargo test`; `cargo xtask tidy` prints
+//! the same findings.
 
 mod citations;
 mod documents;

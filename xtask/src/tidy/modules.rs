@@ -1,4 +1,5 @@
-//! What keeps a crate a house that one person can know: its size, the order of its modules, and no dependency that it does not use.
+//! What keeps a crate a house that one person can know: its size, the order of its modules, and no dependency
+//! that it does not use.
 
 use super::layers::crate_folders;
 use super::rust::{code, production_code, production_files};

@@ -1,5 +1,5 @@
-//! What is public and reached by nothing but tests: a part that is built, tested and connected to nothing. A function that is to be
-//! so says `For tests` in its documentation.
+//! What is public and reached by nothing but tests: a part that is built, tested and connected to nothing. A
+//! function that is to be so says `For tests` in its documentation.
 
 use super::rust::{production_code, production_files};
 use super::{Finding, Tree};
@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 /// Every public function is named somewhere in the product besides where it is made and passed on.
 ///
-/// Names are compared, not paths: one that shares its name with another that is used is not found. That is the price of reading
-/// sources without a compiler, and keeps what is found true.
+/// Names are compared, not paths: one that shares its name with another that is used is not found. That is
+/// the price of reading sources without a compiler, and keeps what is found true.
 pub(super) fn functions(tree: &Tree) -> Vec<Finding> {
     let files: Vec<(&str, String)> = production_files(tree)
         .filter(|(path, _)| !FOR_TESTS.iter().any(|end| path.ends_with(end)))

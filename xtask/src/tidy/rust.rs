@@ -31,7 +31,8 @@ pub(super) fn production_code(source: &str) -> String {
     out
 }
 
-/// Every Rust file that is part of a product, with its path: no tests, benchmarks, examples, build steps or tools.
+/// Every Rust file that is part of a product, with its path: no tests, benchmarks, examples,
+/// build steps or tools.
 pub(super) fn production_files(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
     let test_modules = tree.test_modules(test_modules);
     tree.below("", &["rs"]).filter(move |(path, _)| {

@@ -68,7 +68,8 @@ pub(super) fn guarantees_left(tree: &Tree) -> Vec<Finding> {
 /// Gives back pages of its own program.
 const UNSAFE_FILE: &str = "crates/node/src/memory.rs";
 
-/// The one reason to be ignored: not a test by itself, but a role that other tests start as a process of its own.
+/// The one reason to be ignored: not a test by itself, but a role that other tests start as a
+/// process of its own.
 const PLAYED_BY_OTHERS: &str = "#[ignore = \"other tests start it as a process of its own\"]";
 
 /// Calls that leave a test out, or leave out all others.

@@ -4,8 +4,8 @@ use super::rust::{production_code, production_files};
 use super::{Finding, Tree};
 use std::collections::BTreeSet;
 
-/// Programs that start others are known in one table, from which everything else is derived: whatever is missing in a list
-/// beside it would be a way around a refusal.
+/// Programs that start others are known in one table, from which everything else is derived: whatever is
+/// missing in a list beside it would be a way around a refusal.
 pub(super) fn carriers(tree: &Tree) -> Vec<Finding> {
     let Some(table) = tree.get(TABLE) else {
         return vec![Finding::in_file(TABLE, "the table of programs that start others is not there")];

@@ -1,4 +1,5 @@
-//! The agents of other vendors, as these publish them, beside the OpenClaw releases: stories of `tests/agents`, told with each.
+//! The agents of other vendors, as these publish them, beside the OpenClaw releases: stories of
+//! `tests/agents`, told with each.
 
 mod install;
 mod table;
@@ -20,8 +21,8 @@ use std::process::Command;
 pub(super) struct Options {
     /// Which agents; by default all.
     names: Vec<Name>,
-    /// The newest releases that the registry has, instead of those that the project is tried with. What changed against
-    /// docs/agents.md is printed, and nothing is written there.
+    /// The newest releases that the registry has, instead of those that the project is tried with. What
+    /// changed against docs/agents.md is printed, and nothing is written there.
     #[arg(long)]
     newest: bool,
     /// Also the stories in which a person takes more than a minute for an answer.
@@ -96,7 +97,8 @@ pub(crate) fn ensure_agents() -> Result<()> {
     Name::value_variants().iter().try_for_each(|name| install::ensure_installed(&cache, &name.tried()))
 }
 
-/// The stories with each agent that the project is tried with, for binaries that are built: a name and a program.
+/// The stories with each agent that the project is tried with, for binaries that are built: a
+/// name and a program.
 pub(crate) fn agent_stories(binaries: &Binaries) -> Result<Vec<(String, Command)>> {
     let cache = Cache::locate()?;
     let of = |name: &Name| {
@@ -143,7 +145,8 @@ impl Name {
         }
     }
 
-    /// The program below `node_modules`: the one that does the work, since a wrapper takes signals for itself.
+    /// The program below `node_modules`: the one that does the work, since a wrapper takes
+    /// signals for itself.
     const fn program(self) -> &'static str {
         match self {
             Self::ClaudeCode => "@anthropic-ai/claude-code-linux-x64/claude",

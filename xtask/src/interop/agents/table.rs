@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fs;
 
-/// Puts the rows of this agent in, in place of those before. Rows of others stay, and so do those of stories that were not told
-/// this time with the same release.
+/// Puts the rows of this agent in, in place of those before. Rows of others stay, and so do those of stories
+/// that were not told this time with the same release.
 pub(super) fn write(release: &Release, told: &[Value]) -> Result<()> {
     let page = root().join(PAGE);
     let text = fs::read_to_string(&page)?;
