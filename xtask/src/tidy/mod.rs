@@ -11,6 +11,7 @@ mod modules;
 mod reached;
 mod rust;
 mod sources;
+mod starts;
 mod tables;
 mod tauri;
 mod tree;
@@ -59,8 +60,8 @@ const CHECKS: &[Check] = &[
     ("crates depend on each other as declared", layers::dependency_edges),
     ("the policy and protocol crates are pure", layers::purity),
     ("default members build without WebKit", layers::default_members),
-    ("only the executor starts processes", layers::process_starts),
-    ("only policy makes an approved command", layers::approved_command),
+    ("only the executor starts processes", starts::process_starts),
+    ("only policy makes an approved command", starts::approved_command),
     ("the desktop takes no decisions", tauri::no_decisions),
     ("only the IPC folder imports Tauri", tauri::imports),
     ("commands are the same on both sides", tauri::commands),
