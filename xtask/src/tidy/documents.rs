@@ -3,7 +3,7 @@
 use super::layers::crate_folders;
 use super::{Finding, Tree};
 
-/// The map in both documents is complete.
+/// The map in both documents is complete: each names every crate, by its whole name.
 pub(super) fn crates_named(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for document in ["ARCHITECTURE.md", "README.md"] {
@@ -11,7 +11,7 @@ pub(super) fn crates_named(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::in_file(document, "is not there"));
             continue;
         };
-        let unnamed = crate_folders().filter(|folder| !text.contains(&format!("`{folder}")));
+        let unnamed = crate_folders().filter(|folder| !text.contains(&format!("`{folder}`")));
         findings
             .extend(unnamed.map(|folder| Finding::in_file(document, format!("does not name `{folder}`"))));
     }
@@ -23,13 +23,20 @@ const THREATS: std::ops::RangeInclusive<usize> = 1..=22;
 
 /// Every threat class has a row in SECURITY.md, and every file named there contains a test of that class.
 ///
-/// A row is `| T7 | class | files |`; a row without files says that nothing tests the class yet.
+/// A row is `| T7 | class | files |`; a row without files says that nothing tests the class yet. A row of a
+/// class that is not known here would be looked at by nobody.
 pub(super) fn threats(tree: &Tree) -> Vec<Finding> {
     const DOCUMENT: &str = "SECURITY.md";
     let Some(text) = tree.get(DOCUMENT) else {
         return vec![Finding::in_file(DOCUMENT, "is not there")];
     };
     let mut findings = Vec::new();
+    for (row, line) in text.lines().zip(1..).filter(|(row, _)| row.starts_with("| T")) {
+        let class = row["| T".len()..].split(' ').next().and_then(|class| class.parse::<usize>().ok());
+        if class.is_none_or(|class| !THREATS.contains(&class)) {
+            findings.push(Finding::at(DOCUMENT, line, "has a row of a class that this check does not know"));
+        }
+    }
     for class in THREATS {
         let start = format!("| T{class} |");
         let Some((row, line)) = text.lines().zip(1..).find(|(line, _)| line.starts_with(&start)) else {
@@ -68,6 +75,13 @@ mod tests {
             &[("ARCHITECTURE.md", &partial)],
             &["ARCHITECTURE.md: does not name `crates/node`", "README.md: is not there"],
         );
+        // One crate's name begins with the other's.
+        let shorter = complete.replace("- `crates/gate`\n", "");
+        check(
+            crates_named,
+            &[("ARCHITECTURE.md", &complete), ("README.md", &shorter)],
+            &["README.md: does not name `crates/gate`"],
+        );
     }
 
     #[test]
@@ -86,6 +100,12 @@ mod tests {
             threats,
             &files,
             &["SECURITY.md:7: b.rs has no test named t07_", "SECURITY.md: has no row for T9"],
+        );
+        let another = format!("{}| T23 | some class | |\n", table.replace("`a.rs`, `b.rs`", ""));
+        check(
+            threats,
+            &[("SECURITY.md", &another)],
+            &["SECURITY.md:22: has a row of a class", "SECURITY.md: has no row for T9"],
         );
         let gone = table.replace("`a.rs`, `b.rs`", "`c.rs`");
         check(
