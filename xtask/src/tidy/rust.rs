@@ -39,13 +39,13 @@ pub(super) fn production_files(tree: &Tree) -> impl Iterator<Item = (&str, &str)
         let is_test_module = test_modules.iter().any(|module| {
             path.strip_prefix(module.as_str()).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
         });
-        let beside = path.starts_with("tests/")
-            || path.starts_with("xtask/")
-            || path.contains("/tests/")
-            || path.contains("/benches/")
-            || path.contains("/examples/")
-            || path.ends_with("/build.rs");
-        !is_test_module && !beside
+        // By its place beside `src`: a module in it may have any of these names, and belongs to the product.
+        let outside = path.split("/src/").next().unwrap_or(path);
+        let is_beside = ["/tests/", "/benches/", "/examples/"].iter().any(|folder| outside.contains(folder))
+            || outside.ends_with("/build.rs")
+            || path.starts_with("tests/")
+            || path.starts_with("xtask/");
+        !is_test_module && !is_beside
     })
 }
 
@@ -266,10 +266,15 @@ mod tests {
             ("crates/a/src/testing/deeper.rs", ""),
             ("crates/a/tests/story.rs", ""),
             ("crates/a/examples/figures.rs", ""),
+            ("crates/a/build.rs", ""),
+            ("crates/a/src/plan/build.rs", ""),
+            ("crates/a/src/plan/tests/odd.rs", ""),
         ];
         let tree = Tree::of(&files);
         let paths: Vec<&str> = production_files(&tree).map(|(path, _)| path).collect();
-        assert_eq!(paths, ["crates/a/src/b.rs", "crates/a/src/cases.rs", "crates/a/src/lib.rs"]);
+        let in_src: Vec<&str> = paths.iter().filter_map(|path| path.strip_prefix("crates/a/src/")).collect();
+        assert_eq!(in_src, ["b.rs", "cases.rs", "lib.rs", "plan/build.rs", "plan/tests/odd.rs"]);
+        assert_eq!(in_src.len(), paths.len(), "{paths:?}");
     }
 
     #[test]
