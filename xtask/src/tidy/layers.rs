@@ -127,7 +127,8 @@ pub(super) fn dependency_edges(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::in_file(&path, "this crate is in the diagram and has no manifest"));
             continue;
         };
-        let used = dependencies(manifest);
+        let mut used = dependencies(manifest);
+        used.extend(renamed(manifest));
         let ours = used.iter().filter(|(_, name)| name == "countersign" || name.starts_with("countersign-"));
         for (line, name) in ours.filter(|(_, name)| !declared.contains(&name.as_str())) {
             findings.push(Finding::at(&path, *line, format!("the diagram has no edge to {name}")));
@@ -136,25 +137,43 @@ pub(super) fn dependency_edges(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::in_file(&path, format!("the diagram's edge to {name} is not there")));
         }
     }
+    let shared = tree.get("Cargo.toml").unwrap_or_default();
+    let lines: Vec<&str> = shared.lines().collect();
+    for (line, name) in dependencies(shared) {
+        let is_ours = lines.get(line - 1).is_some_and(|text| text.contains("path = "));
+        if is_ours && !name.starts_with("countersign-") {
+            let message =
+                format!("a crate of ours is called {name} here, by which the diagram does not know it");
+            findings.push(Finding::at("Cargo.toml", line, message));
+        }
+    }
     let known: BTreeSet<&str> = crate_folders().collect();
     for (path, text) in tree.below("", &["toml"]) {
         let folder = path.strip_suffix("/Cargo.toml").unwrap_or_default();
-        let uses_workspace = text.lines().any(|line| line.trim() == "version.workspace = true");
-        if !folder.is_empty() && uses_workspace && !known.contains(folder) {
+        let has = |table: &str| text.lines().any(|line| line.trim() == table);
+        // A manifest with a workspace of its own is built apart from the project.
+        let is_ours = !folder.is_empty() && has("[package]") && !has("[workspace]");
+        if is_ours && !known.contains(folder) {
             findings.push(Finding::in_file(path, "this crate is not in the diagram"));
+        }
+        if is_ours && !text.contains("[lints]\nworkspace = true") {
+            findings.push(Finding::in_file(path, "this crate does not take the workspace's lints"));
         }
     }
     findings
 }
 
-/// The names in all dependency tables of a manifest, with their lines.
+/// The names in all dependency tables of a manifest, with their lines: also of those that have a
+/// table of their own.
 pub(super) fn dependencies(manifest: &str) -> Vec<(usize, String)> {
     let mut is_dependency_table = false;
     let mut names = Vec::new();
     for (line, number) in manifest.lines().zip(1..) {
         let line = line.trim();
         if let Some(table) = line.strip_prefix('[') {
-            is_dependency_table = table.trim_end_matches(']').ends_with("dependencies");
+            let table = table.trim_end_matches(']');
+            is_dependency_table = table.ends_with("dependencies");
+            names.extend(table.rsplit_once("dependencies.").map(|(_, name)| (number, name.to_owned())));
         } else if is_dependency_table && !line.starts_with('#') {
             let name: String =
                 line.chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
@@ -164,6 +183,14 @@ pub(super) fn dependencies(manifest: &str) -> Vec<(usize, String)> {
         }
     }
     names
+}
+
+/// The packages that dependencies under another name are, with their lines.
+fn renamed(manifest: &str) -> impl Iterator<Item = (usize, String)> {
+    manifest.lines().zip(1..).filter_map(|(line, number)| {
+        let (_, rest) = line.split_once("package = \"")?;
+        Some((number, rest.split('"').next()?.to_owned()))
+    })
 }
 
 /// These crates touch no file, clock, randomness, process, network or async runtime.
@@ -181,13 +208,9 @@ pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
             let mut lines: BTreeSet<(usize, &str)> = BTreeSet::new();
             for impure in IMPURE_PATHS {
                 lines.extend(lines_with(&code, impure).map(|line| (line, *impure)));
-                let imported = |path: &str| path == *impure || path.starts_with(&format!("{impure}::"));
-                lines.extend(
-                    imported_paths(&code)
-                        .iter()
-                        .filter(|(_, path)| imported(path))
-                        .map(|(line, _)| (*line, *impure)),
-                );
+            }
+            for (line, path) in imported_paths(&code) {
+                lines.extend(reached_by_import(&path).map(|impure| (line, impure)));
             }
             let finding = |(line, what): (usize, &str)| {
                 Finding::at(
@@ -202,12 +225,26 @@ pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// What impure an import brings: the thing itself, something in it, or a module by which its
+/// name begins later.
+fn reached_by_import(path: &str) -> impl Iterator<Item = &'static str> {
+    let module = path.strip_suffix("::*").or_else(|| path.strip_suffix("::self")).unwrap_or(path);
+    let (module, path) = (format!("{module}::"), format!("{path}::"));
+    IMPURE_PATHS
+        .iter()
+        .copied()
+        .filter(move |impure| path.starts_with(&format!("{impure}::")) || impure.starts_with(module.as_str()))
+}
+
 const IMPURE_PATHS: &[&str] = &[
     "getrandom",
+    "libc",
     "rand",
+    "rustix",
     "std::env",
     "std::fs",
     "std::net",
+    "std::os",
     "std::process",
     "std::thread",
     "std::time::Instant",
@@ -252,7 +289,11 @@ mod tests {
                 "crates/protocol/Cargo.toml".to_owned(),
                 "[dependencies]\ncountersign-policy.workspace = true".to_owned(),
             ),
-            ("crates/extra/Cargo.toml".to_owned(), "[package]\nversion.workspace = true".to_owned()),
+            (
+                "crates/extra/Cargo.toml".to_owned(),
+                "[package]\nname = \"x\"\n\n[lints]\nworkspace = true\n".to_owned(),
+            ),
+            ("tests/apart/Cargo.toml".to_owned(), "[workspace]\n[package]\n".to_owned()),
         ];
         for (folder, uses) in &EDGES[1..] {
             let lines: Vec<String> = uses.iter().map(|name| format!("{name}.workspace = true")).collect();
@@ -274,6 +315,24 @@ mod tests {
     }
 
     #[test]
+    fn a_dependency_is_known_under_any_name_and_in_any_table() {
+        let manifest = "[package]\n[dependencies.countersign-node]\nworkspace = true\n\n\
+                        [target.'cfg(unix)'.dependencies]\nshort = { path = \"../a\", package = \"countersign-approvals\" }\n";
+        let shared = "[workspace.dependencies]\nserde = \"1\"\nshort = { path = \"crates/node\", package = \"countersign-node\" }\n";
+        let files = [("crates/gate/Cargo.toml", manifest), ("Cargo.toml", shared)];
+        let found = dependency_edges(&Tree::of(&files));
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        for finding in [
+            "crates/gate/Cargo.toml:2: the diagram has no edge to countersign-node",
+            "crates/gate/Cargo.toml:6: the diagram has no edge to countersign-approvals",
+            "crates/gate/Cargo.toml: this crate does not take the workspace's lints",
+            "Cargo.toml:3: a crate of ours is called short here, by which the diagram does not know it",
+        ] {
+            assert!(found.iter().any(|found| found == finding), "{found:#?}");
+        }
+    }
+
+    #[test]
     fn impure_code_is_found_and_tests_and_texts_are_not() {
         let sample = "use std::{collections::BTreeMap, fs};\n// std::fs in a comment\nfn f() { std::time::SystemTime::now(); }\n\
                       #[cfg(test)]\nmod tests { use std::fs; }";
@@ -285,6 +344,18 @@ mod tests {
             ("crates/tool-policy/src/lib.rs", ""),
         ];
         check(purity, &files, &["crates/policy/src/a.rs:1: ", "crates/policy/src/a.rs:3: "]);
+    }
+
+    #[test]
+    fn what_is_impure_is_found_by_an_import_of_its_module_too() {
+        let names = |path: &str| reached_by_import(path).collect::<Vec<_>>();
+        assert_eq!(names("std::time"), ["std::time::Instant", "std::time::SystemTime"]);
+        assert_eq!(names("std::time::self"), names("std::time"));
+        assert_eq!(names("std::time::Instant"), ["std::time::Instant"]);
+        assert_eq!(names("std::fs::File"), ["std::fs"]);
+        assert!(names("std::*").len() > 5);
+        assert_eq!(names("std::time::Duration"), [""; 0]);
+        assert_eq!(names("tokio_tungstenite::connect"), [""; 0]);
     }
 
     #[test]

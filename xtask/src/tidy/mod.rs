@@ -61,7 +61,7 @@ const CHECKS: &[Check] = &[
     ("the policy and protocol crates are pure", layers::purity),
     ("default members build without WebKit", layers::default_members),
     ("only the executor starts processes", starts::process_starts),
-    ("only policy makes an approved command", starts::approved_command),
+    ("only policy makes an approved command", starts::approved_commands),
     ("the desktop takes no decisions", tauri::no_decisions),
     ("only the IPC folder imports Tauri", tauri::imports),
     ("commands are the same on both sides", tauri::commands),

@@ -1,6 +1,6 @@
 //! What the desktop shell and the UI may do, and that they agree on the commands between them.
 
-use super::rust::{code, lines_with, production_code};
+use super::rust::{code, imported_paths, lines_with, production_code};
 use super::{Finding, Tree};
 use std::collections::BTreeMap;
 
@@ -10,24 +10,35 @@ pub(super) fn no_decisions(tree: &Tree) -> Vec<Finding> {
     for (path, text) in tree.below("src-tauri/src", &["rs"]) {
         let code = code(text);
         for word in ["Ask::", "Security::"] {
-            let message = format!("`{word}` decides something here: decisions belong to crates/policy");
+            let message = format!("`{word}` decides something here: {BELONGS}");
             findings.extend(lines_with(&code, word).map(|line| Finding::at(path, line, message.clone())));
+        }
+        // Under another name its values would not be seen.
+        for (line, import) in imported_paths(&code) {
+            if import.split("::").any(|part| ["Ask", "Security"].contains(&part)) {
+                findings.push(Finding::at(path, line, format!("`{import}` is imported: {BELONGS}")));
+            }
         }
     }
     findings
 }
+
+const BELONGS: &str = "decisions belong to crates/policy";
 
 /// Components and stores know no Tauri, so that they run in a browser and under test.
 pub(super) fn imports(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let sources = tree.below("ui/src", &["js", "mjs", "svelte", "ts"]);
     for (path, text) in sources.filter(|(path, _)| !path.starts_with("ui/src/lib/ipc/")) {
-        let lines = text.lines().zip(1..).filter(|(line, _)| line.contains("@tauri-apps/"));
+        // By its packages, or past them by what it puts into each page.
+        let lines = text.lines().zip(1..).filter(|(line, _)| TAURI.iter().any(|name| line.contains(name)));
         findings
             .extend(lines.map(|(_, line)| Finding::at(path, line, "only ui/src/lib/ipc may import Tauri")));
     }
     findings
 }
+
+const TAURI: [&str; 2] = ["@tauri-apps/", "__TAURI"];
 
 const WRAPPER: &str = "ui/src/lib/ipc/tauri.ts";
 
@@ -128,6 +139,12 @@ mod tests {
     fn a_decision_in_the_desktop_is_found() {
         let source = "// Ask::Always is fine in a comment\nfn f(task: Task) { if task == Task::A {} }\nmatch s { Security::Full => {} }";
         check(no_decisions, &[("src-tauri/src/a.rs", source)], &["src-tauri/src/a.rs:3:"]);
+        let renamed = "use countersign_protocol::{document::Ask as When, Frame};\nfn f() { When::Always; }";
+        check(
+            no_decisions,
+            &[("src-tauri/src/a.rs", renamed)],
+            &["src-tauri/src/a.rs:1: `countersign_protocol::document::Ask`"],
+        );
     }
 
     #[test]
@@ -135,6 +152,8 @@ mod tests {
         let import = "import { invoke } from \"@tauri-apps/api/core\";";
         let files = [("ui/src/lib/ipc/tauri.ts", import), ("ui/src/pages/Inbox.svelte", import)];
         check(imports, &files, &["ui/src/pages/Inbox.svelte:1:"]);
+        let past = ("ui/src/stores/inbox.ts", "window.__TAURI_INTERNALS__.invoke('status');");
+        check(imports, &[past], &["ui/src/stores/inbox.ts:1:"]);
     }
 
     #[test]
