@@ -15,6 +15,7 @@ mod starts;
 mod tables;
 mod tauri;
 mod tree;
+mod width;
 
 pub(crate) use tree::Tree;
 
@@ -76,6 +77,7 @@ const CHECKS: &[Check] = &[
     ("README and ARCHITECTURE name every crate", documents::crates_named),
     ("each tested threat names its tests", documents::threats),
     ("comments and documents cite what is there", citations::cited),
+    ("comments are as wide as code at most", width::comments_fit),
     ("programs that start others are in one table", tables::carriers),
 ];
 

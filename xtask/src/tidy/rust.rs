@@ -1,6 +1,7 @@
 //! Reading Rust sources well enough for the checks: without comments, texts and tests.
 
 use super::Tree;
+use std::collections::BTreeMap;
 
 /// The source with every comment, string and character literal blanked out; lines stay where they are.
 pub(super) fn code(source: &str) -> String {
@@ -18,6 +19,23 @@ pub(super) fn code(source: &str) -> String {
         }
     }
     out
+}
+
+/// What each line (from 1) has of a comment, with the marks around it; of several the last.
+pub(super) fn comments(source: &str) -> BTreeMap<usize, &str> {
+    let mut found = BTreeMap::new();
+    let (mut rest, mut line, mut before) = (source, 1, None);
+    while let Some(first) = rest.chars().next() {
+        let length = literal_length(rest, before).max(first.len_utf8());
+        let (part, after) = rest.split_at(length);
+        if part.starts_with("//") || part.starts_with("/*") {
+            found.extend((line..).zip(part.lines()));
+        }
+        line += part.matches('\n').count();
+        before = part.chars().next_back();
+        rest = after;
+    }
+    found
 }
 
 /// The code without its `#[cfg(test)]` items; lines stay where they are.
@@ -241,6 +259,13 @@ mod tests {
         check("f(r#\"a \" }\"#, b)", "f( , b)");
         check("match c { '{' => 1, '\\'' => 2 }", "match c { => 1, => 2 }");
         check("fn f<'a>(x: &'a str) {}", "fn f<'a>(x: &'a str) {}");
+    }
+
+    #[test]
+    fn comments_are_found_by_line() {
+        let source = "//! one\nlet a = \"// no\n// no\"; // two\n/* three\n four */ let b = '\"'; // five\n";
+        let found: Vec<(usize, &str)> = comments(source).into_iter().collect();
+        assert_eq!(found, [(1, "//! one"), (3, "// two"), (4, "/* three"), (5, "// five")]);
     }
 
     #[test]
