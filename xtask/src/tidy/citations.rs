@@ -1,5 +1,6 @@
 //! What comments and documents cite: pages of this repository and their headings.
 
+use super::markdown::{Block, blocks};
 use super::{Finding, Tree};
 use std::collections::BTreeSet;
 
@@ -34,45 +35,8 @@ enum Place {
     Document,
 }
 
-/// Lines that follow each other, as one text.
-#[derive(Default)]
-struct Block {
-    text: String,
-    /// Where each line begins, with its number.
-    starts: Vec<(usize, usize)>,
-}
-
-impl Block {
-    fn line(&self, at: usize) -> usize {
-        self.starts.iter().rev().find(|(start, _)| *start <= at).map_or(0, |(_, line)| *line)
-    }
-}
-
-/// What `part` leaves of the lines, joined where they follow each other.
-fn blocks<'a>(text: &'a str, part: impl Fn(&'a str) -> Option<&'a str>) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut goes_on = false;
-    for (line, number) in text.lines().zip(1..) {
-        let Some(part) = part(line) else {
-            goes_on = false;
-            continue;
-        };
-        if !goes_on {
-            blocks.push(Block::default());
-        }
-        goes_on = true;
-        let Some(block) = blocks.last_mut() else { continue };
-        if !block.text.is_empty() {
-            block.text.push(' ');
-        }
-        block.starts.push((block.text.len(), number));
-        block.text.push_str(part.trim());
-    }
-    blocks
-}
-
 /// What a line says that is a comment and nothing else.
-fn comment<'a>(extension: &str, line: &'a str) -> Option<&'a str> {
+pub(super) fn comment<'a>(extension: &str, line: &'a str) -> Option<&'a str> {
     let line = line.trim_start();
     if ["py", "toml"].contains(&extension) {
         return line.strip_prefix('#');

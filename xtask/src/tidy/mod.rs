@@ -7,7 +7,9 @@
 mod citations;
 mod documents;
 mod layers;
+mod markdown;
 mod modules;
+mod names;
 mod reached;
 mod rust;
 mod sources;
@@ -77,6 +79,8 @@ const CHECKS: &[Check] = &[
     ("README and ARCHITECTURE name every crate", documents::crates_named),
     ("each tested threat names its tests", documents::threats),
     ("comments and documents cite what is there", citations::cited),
+    ("documents name paths and code that are there", names::named),
+    ("the code map names modules that are there", names::mapped),
     ("comments are as wide as code at most", width::comments_fit),
     ("programs that start others are in one table", tables::carriers),
 ];
