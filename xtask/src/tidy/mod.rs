@@ -10,6 +10,7 @@ mod layers;
 mod markdown;
 mod modules;
 mod names;
+mod promises;
 mod reached;
 mod rust;
 mod sources;
@@ -78,6 +79,7 @@ const CHECKS: &[Check] = &[
     ("unsafe code has one place", sources::guarantees_left),
     ("README and ARCHITECTURE name every crate", documents::crates_named),
     ("each tested threat names its tests", documents::threats),
+    ("each promise names a test that every change runs", promises::tested),
     ("comments and documents cite what is there", citations::cited),
     ("documents name paths and code that are there", names::named),
     ("the code map names modules that are there", names::mapped),
