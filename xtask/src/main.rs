@@ -18,6 +18,7 @@
 mod bench;
 mod check;
 mod demo;
+mod deny;
 mod fuzz;
 mod icons;
 mod interop;
@@ -60,6 +61,9 @@ enum Task {
     Interop(interop::Options),
     /// Check the architecture's invariants.
     Tidy,
+    /// Check what may come into the tree: crates, licences, sources and advisories, as far as their data is
+    /// on this machine.
+    Deny,
     /// Draw the PNG icons from their SVG sources.
     Icons,
 }
@@ -74,6 +78,7 @@ fn main() -> ExitCode {
         Task::Fuzz(options) => fuzz::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Interop(options) => interop::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::main().map(|()| ExitCode::SUCCESS),
+        Task::Deny => deny::main().map(|()| ExitCode::SUCCESS),
         Task::Icons => icons::main().map(|()| ExitCode::SUCCESS),
     };
     match outcome {
