@@ -142,7 +142,7 @@ export const en = {
     retrying: 'Trying again now.',
     stopped: 'It is not tried again by itself.',
     retry: 'Try now',
-    retryOf: (name: string) => `Try the gateway ${name} now`,
+    retryOf: (name: string) => `Try now: the gateway ${name}`,
     says: 'It says:',
     pinIs: 'Pinned',
     pinFound: 'Shown',

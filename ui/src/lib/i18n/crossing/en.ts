@@ -104,7 +104,7 @@ export const crossing = {
     port: (port: number) => `Serves at port ${port} of its box.`,
     shown: (port: number) => `Port ${port} of its box is here:`,
     show: 'Show on this machine',
-    showOf: (port: number) => `Show port ${port} on this machine`,
+    showOf: (port: number) => `Show on this machine: port ${port}`,
     showHint: 'Programs of this machine can connect to it then, such as your browser. Nobody else can.',
     hide: 'Hide',
     hideOf: (port: number) => `Hide port ${port} from this machine`,

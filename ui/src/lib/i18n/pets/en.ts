@@ -57,7 +57,7 @@ export const en = {
     remove: 'Remove',
     removeOf: (name: string) => `Remove the pet server ${name}`,
     retry: 'Try now',
-    retryOf: (name: string) => `Try the pet server ${name} now`,
+    retryOf: (name: string) => `Try now: the pet server ${name}`,
   },
 
   problem: {
