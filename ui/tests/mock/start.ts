@@ -7,6 +7,7 @@ import * as folders from './folders';
 import * as kept from './kept';
 import * as lines from './lines';
 import * as pets from './pets';
+import { fill } from './plain';
 import * as policies from './policies';
 import * as tools from './tools';
 
@@ -24,13 +25,17 @@ declare global {
   }
 }
 
-/** A backend for this page, in reach of the test; `?start=` holds JSON with members to begin with. */
+/**
+ * A backend for this page, in reach of the test; `?start=` holds JSON with members to begin with. A page without it was opened by a
+ * person, who finds something everywhere.
+ */
 export function startMock(): MockBackend {
   const mock = new MockBackend();
-  const start = new URLSearchParams(location.search).get('start');
+  const address = new URLSearchParams(location.search);
+  const start = address.get('start');
   if (start) Object.assign(mock, JSON.parse(start));
-  const sample = new URLSearchParams(location.search).get('cards');
-  if (sample === 'several') mock.cards = cards.several(Date.now());
+  else fill(mock, address);
+  if (address.get('cards') === 'several') mock.cards = cards.several(Date.now());
   window.mock = mock;
   window.cards = { ...cards, ...crossings, ...lines, ...tools };
   window.agents = agents;
