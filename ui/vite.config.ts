@@ -28,9 +28,10 @@ function drawing(svg: string): string {
 // product's entries.
 export default defineConfig(({ mode }) => {
   const mock = mode === 'mock';
-  const root = mock ? here('tests/mock') : here('.');
+  const folder = mock ? 'tests/mock/' : '';
+  const pages = mock ? ['index', 'prompt', 'gallery'] : ['index', 'prompt'];
   return {
-    root,
+    root: here(mock ? 'tests/mock' : '.'),
     base: './',
     plugins: [lucide, svelte({ configFile: here('svelte.config.js') })],
     resolve: mode === 'test' ? { conditions: ['browser'] } : {},
@@ -43,9 +44,9 @@ export default defineConfig(({ mode }) => {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       rolldownOptions: {
-        input: mock
-          ? { main: here('tests/mock/index.html'), prompt: here('tests/mock/prompt.html') }
-          : { main: here('index.html'), prompt: here('prompt.html') },
+        input: Object.fromEntries(
+          pages.map((page) => [page === 'index' ? 'main' : page, here(`${folder}${page}.html`)]),
+        ),
       },
     },
     test: {
