@@ -34,6 +34,8 @@ export default defineConfig(({ mode }) => {
     root: here(mock ? 'tests/mock' : '.'),
     base: './',
     plugins: [lucide, svelte({ configFile: here('svelte.config.js') })],
+    // What is on these pages is nobody else's business, and Vite serves no file above its root by itself.
+    server: mock ? { host: '127.0.0.1', fs: { allow: [here('.')] } } : {},
     resolve: mode === 'test' ? { conditions: ['browser'] } : {},
     build: {
       outDir: mock ? here('test-results/mock') : here('dist'),
