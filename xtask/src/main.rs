@@ -22,6 +22,7 @@ mod deny;
 mod fuzz;
 mod icons;
 mod interop;
+mod pages;
 mod process;
 mod run;
 mod session;
@@ -49,6 +50,8 @@ enum Task {
     Setup(setup::Options),
     /// Build what changed and start the app; under Xvfb when there is no display.
     Run(run::Options),
+    /// Show the UI's pages in a browser on a made-up backend, brought up to date whenever a file is saved.
+    Ui(pages::Options),
     /// Run every check that must hold before a change lands.
     Test(test::Options),
     /// Check what changed and what uses it directly, within a minute.
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Task::Check(options) => check::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Run(options) => run::main(&options).map(|()| ExitCode::SUCCESS),
+        Task::Ui(options) => pages::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Fuzz(options) => fuzz::main(&options).map(|()| ExitCode::SUCCESS),
         Task::Interop(options) => interop::main(&options).map(|()| ExitCode::SUCCESS),

@@ -81,6 +81,13 @@ pub(crate) fn npm<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
+/// Node in `ui/`.
+pub(crate) fn node<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = process::command("node");
+    command.args(arguments).current_dir(root().join("ui"));
+    command
+}
+
 /// A path as it was typed on the command line, for programs that start at the root.
 pub(crate) fn typed_here(path: &Path) -> PathBuf {
     env::current_dir().unwrap_or_else(|_| root()).join(path)
