@@ -21,7 +21,9 @@ export async function serve() {
     if (path === '/favicon.ico') return void response.writeHead(204).end();
     try {
       const body = await readFile(join(ROOT, path));
-      response.writeHead(200, { 'content-type': TYPES[extname(path)], 'content-security-policy': POLICY });
+      // The gallery has pages of the windows in frames, which a window has none of.
+      const policy = path === '/gallery.html' ? `${POLICY}; frame-src 'self'` : POLICY;
+      response.writeHead(200, { 'content-type': TYPES[extname(path)], 'content-security-policy': policy });
       response.end(body);
     } catch {
       response.writeHead(404).end();
@@ -90,7 +92,9 @@ async function open(browser, contexts, base, page, options = {}) {
   };
   const search = new URLSearchParams({ start: JSON.stringify({ ...start, settings }), ...query });
   await tab.goto(`${base}/${page === 'main' ? 'index' : page}.html?${search}`);
-  await tab.waitForFunction(() => window.mock?.started);
+  // In the gallery each state has a backend of its own.
+  if (page === 'gallery') await tab.waitForSelector('body[data-ready="true"]');
+  else await tab.waitForFunction(() => window.mock?.started);
   return Object.assign(tab, { errors, stray: meant(tab), done: () => tab.close() });
 }
 
