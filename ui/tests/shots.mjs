@@ -39,6 +39,11 @@ async function main(name, page, options, then) {
   await shot(name, tab);
 }
 
+async function gallery(name, area, options) {
+  if (!name.includes(wanted)) return;
+  await shot(name, await browser.open('gallery', { width: 1160, height: 800, ...options, query: { area } }));
+}
+
 const PAGES = ['inbox', 'agents', 'allowlist', 'rules', 'folders', 'policy', 'history', 'connections', 'settings'];
 
 /** What makes a page show more of itself. */
@@ -710,6 +715,16 @@ for (const [name, size] of [
   await main(`history-crossings-${name}`, 'history', size, crossed);
   await main(`history-unwritten-${name}`, 'history', size, stopped);
   await main(`rules-crossings-${name}`, 'rules', size, crossingRules);
+}
+for (const [name, size] of [
+  ['light', {}],
+  ['dark', { theme: 'dark' }],
+  ['360-light', { width: 360 }],
+  ['360-dark', { width: 360, theme: 'dark' }],
+  ['large', { width: 1920, height: 1200 }],
+]) {
+  await gallery(`gallery-${name}`, 'shared', size);
+  await gallery(`gallery-rules-${name}`, 'rules', size);
 }
 const DUE = { start: { firstSteps: 'due' } };
 for (const [name, size] of [
