@@ -1,5 +1,5 @@
-//! What changed, looked at while it is being written: format, lint, types and unit tests of it and of what uses it directly, and
-//! the architecture's invariants.
+//! What changed, looked at while it is being written: format, lint, types and unit tests of it and of what
+//! uses it directly, and the architecture's invariants.
 //!
 //! ```text
 //! cargo xtask check                      # what differs from the last commit, or from upstream
@@ -20,7 +20,8 @@ use std::time::Instant;
 /// Options of `cargo xtask check`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Files or folders to look at [default: what differs from upstream, or without one from the last commit].
+    /// Files or folders to look at [default: what differs from upstream, or without one from
+    /// the last commit].
     paths: Vec<PathBuf>,
 }
 
@@ -206,7 +207,8 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Files that differ from where this branch left upstream, or without one from the last commit, and those that git does not know.
+/// Files that differ from where this branch left upstream, or without one from the last commit, and those
+/// that git does not know.
 fn changed() -> Result<BTreeSet<PathBuf>> {
     let base = git(&["merge-base", "HEAD", "@{upstream}"]).unwrap_or_else(|_| "HEAD".to_owned());
     let differ = git(&["diff", "--name-only", base.trim()])?;

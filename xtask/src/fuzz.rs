@@ -1,7 +1,8 @@
 //! Every parser of what others wrote, fed with inputs that libFuzzer makes of those in `tests/fuzz/corpus`.
 //!
-//! The targets are built by the stable compiler: libFuzzer comes with its crate, and the counters that it steers by are a pass of
-//! LLVM's. No sanitizer is needed, since the product has no unsafe code; overflows and assertions end a run.
+//! The targets are built by the stable compiler: libFuzzer comes with its crate, and the counters that it
+//! steers by are a pass of LLVM's. No sanitizer is needed, since the product has no unsafe code; overflows
+//! and assertions end a run.
 
 use crate::process::{self, describe};
 use crate::workspace::{cargo, root, target_dir, typed_here};
@@ -44,7 +45,8 @@ pub(crate) struct Options {
 #[derive(Clone, Copy, Debug)]
 struct Target {
     name: &'static str,
-    /// Longest input, in bytes: what its door takes, or where that is more than a mutation ever changes, much less.
+    /// Longest input, in bytes: what its door takes, or where that is more than a mutation ever
+    /// changes, much less.
     longest: u32,
 }
 
@@ -109,7 +111,8 @@ fn chosen(names: &[String]) -> Result<Vec<Target>> {
     names.iter().map(find).collect()
 }
 
-/// Builds all targets and says where they are. With `--target`, build scripts and macros are left without counters.
+/// Builds all targets and says where they are. With `--target`, build scripts and macros are left
+/// without counters.
 fn build() -> Result<PathBuf> {
     let folder = target_dir().join("fuzz");
     let manifest = root().join("tests/fuzz/Cargo.toml");
@@ -355,7 +358,8 @@ const SECONDS: u64 = 60;
 /// Targets at a time: each has a core, and may take [`MOST_MB`].
 const AT_ONCE: usize = 2;
 
-/// Memory of a target, in MB: several hundred times its longest input. What asks for more holds more than it should.
+/// Memory of a target, in MB: several hundred times its longest input. What asks for more holds
+/// more than it should.
 const MOST_MB: u32 = 1_024;
 
 /// Seconds that an input may take: thousands of times the usual, on a machine that has much else to do.

@@ -233,7 +233,10 @@ export function openable(id: string, now: number, differs: Partial<Card> = {}): 
   return harmless(id, now, { always: [...TESTS, opens()], ...differs });
 }
 
-/** One that no rule can cover, so that opening its folder is all that can be remembered; folder and agent have hostile names. */
+/**
+ * One that no rule can cover, so that opening its folder is all that can be remembered; folder and agent
+ * have hostile names.
+ */
 export function onlyOpenable(id: string, now: number, differs: Partial<Card> = {}): Card {
   return card(id, now, {
     ...unanalysed(id, now),

@@ -126,7 +126,10 @@ export function upload(id: string, now: number): Card {
   });
 }
 
-/** Programs that say of themselves what is to mislead, a name as long as names can be, and a run that was nearly everywhere. */
+/**
+ * Programs that say of themselves what is to mislead, a name as long as names can be, and a run that was
+ * nearly everywhere.
+ */
 export function hostileCrossing(id: string, now: number): Card {
   const name = `${'registry-of-the-north-quay.'.repeat(9)}${'x'.repeat(7)}.ex`;
   const chain = Array.from(

@@ -157,7 +157,10 @@ export function line(
 
 const SESSION = 'move-to-cargo';
 
-/** The line that putting back leaves, `of` being the one whose changes it is, or the last one of so many runs of a session. */
+/**
+ * The line that putting back leaves, `of` being the one whose changes it is, or the last one of so many
+ * runs of a session.
+ */
 export function putBackLine(
   seq: number,
   atMs: number,

@@ -1,6 +1,7 @@
 //! Every check that must hold before a change lands, and with `--all` everything that can be tried.
 //!
-//! [`steps`] is the one list of both. Whatever is compiled is compiled once, by [`programs`]; [`watch`] ends what does not end.
+//! [`steps`] is the one list of both. Whatever is compiled is compiled once, by [`programs`]; [`watch`] ends
+//! what does not end.
 
 mod busy;
 mod programs;
@@ -25,8 +26,8 @@ use step::{Step, Tier};
 /// Options of `cargo xtask test`.
 #[derive(Args, Default)]
 pub(crate) struct Options {
-    /// Everything: also what takes long, longer fuzzing, every fault, every desktop, published OpenClaw releases and agents of other
-    /// vendors; what is missing for that is installed.
+    /// Everything: also what takes long, longer fuzzing, every fault, every desktop, published OpenClaw
+    /// releases and agents of other vendors; what is missing for that is installed.
     #[arg(long)]
     all: bool,
     /// Only the UI: lint, types, unit tests, build, browser tests.
@@ -35,7 +36,8 @@ pub(crate) struct Options {
     /// Only the desktop app's end-to-end tests.
     #[arg(long, conflicts_with = "all")]
     desktop: bool,
-    /// Only the app on every desktop that people use, or on the one that the filter names; what is missing is installed.
+    /// Only the app on every desktop that people use, or on the one that the filter names; what is
+    /// missing is installed.
     #[arg(long, conflicts_with_all = ["all", "ui", "desktop"])]
     desktops: bool,
     /// With --desktops: write what came of it to docs/desktops.md, with pictures.

@@ -1,4 +1,5 @@
-//! Every program and every test of the workspace, built once with the lints on, and the test programs run beside each other.
+//! Every program and every test of the workspace, built once with the lints on, and the test programs run
+//! beside each other.
 
 use super::report::print_failure;
 use super::watch::{Clock, Moment, run_apart, run_logged, run_watched};
@@ -31,8 +32,9 @@ pub(super) struct TestProgram {
     size: u64,
 }
 
-/// Builds everything with every feature, by the driver of clippy instead of rustc: that compiles as rustc does, and its lints cost
-/// seconds, where a run of `cargo clippy` beside a build compiles every library a second time.
+/// Builds everything with every feature, by the driver of clippy instead of rustc: that compiles as rustc
+/// does, and its lints cost seconds, where a run of `cargo clippy` beside a build compiles every
+/// library a second time.
 pub(super) fn build(log: &Path, deadline: Duration) -> Result<()> {
     let messages = state_dir().join("build.json");
     let mut build = linted(cargo(["build", "--workspace", "--all-features", "--all-targets"]))?;
@@ -91,7 +93,8 @@ fn test_program(line: &str) -> Option<TestProgram> {
     let path = PathBuf::from(message["executable"].as_str()?);
     let manifest = Path::new(message["manifest_path"].as_str()?);
     let package = message["package_id"].as_str()?;
-    // As cargo writes it: `path+file:///a/crates/node#countersign-node@0.1.0`, or `…#0.1.0` where the folder is called the same.
+    // As cargo writes it: `path+file:///a/crates/node#countersign-node@0.1.0`, or `…#0.1.0` where the folder
+    // is called the same.
     let package = match package.rsplit_once('#')?.1.split_once('@') {
         Some((name, _)) => name.to_owned(),
         None => manifest.parent()?.file_name()?.to_string_lossy().into_owned(),
@@ -152,8 +155,8 @@ impl TestProgram {
         program
     }
 
-    /// The same for one made of `#[test]` functions: it says how long each took, which the stable harness does when it is told that
-    /// it may.
+    /// The same for one made of `#[test]` functions: it says how long each took, which the stable harness
+    /// does when it is told that it may.
     pub(super) fn timed(&self, choice: &Choice, threads: usize) -> Command {
         let mut program = self.command();
         program.env("RUSTC_BOOTSTRAP", "1").args(["-Zunstable-options", "--report-time"]);
@@ -177,8 +180,8 @@ pub(super) fn run_all(choice: &Choice, log: &Path, deadline: Duration) -> Result
     run_each(listed()?, choice, log, deadline)
 }
 
-/// Runs the test programs that open no window, so many beside each other: tests wait more than they compute. All are run, also
-/// after one that failed; at the deadline those that still run are ended.
+/// Runs the test programs that open no window, so many beside each other: tests wait more than they compute.
+/// All are run, also after one that failed; at the deadline those that still run are ended.
 fn run_each(mut programs: Vec<TestProgram>, choice: &Choice, log: &Path, deadline: Duration) -> Result<()> {
     programs.retain(|program| !program.is_special());
     programs.sort_by_key(|program| std::cmp::Reverse(program.size));
@@ -254,7 +257,8 @@ const SPECIAL: [&str; 6] = ["agents", "desktop", "desktops", "interop", "mcp", "
 /// The module of tests that only the long run has, as the harness finds it in their names.
 const NIGHTLY: &str = "nightly::";
 
-/// Tests at a time in each program: more than there are processors, since many wait for processes and sockets.
+/// Tests at a time in each program: more than there are processors, since many wait for
+/// processes and sockets.
 const THREADS: usize = 4;
 
 /// How long `cargo xtask check` waits for tests: many times the minute that it should take.

@@ -111,7 +111,8 @@ fn built(name: &str, arguments: &[&str]) -> Command {
     program
 }
 
-/// The committed texts and random ones, always the same; a difference is printed with the command to see it again.
+/// The committed texts and random ones, always the same; a difference is printed with the command
+/// to see it again.
 fn shells(seconds: &str) -> Work {
     let seconds = format!("--seconds={seconds}");
     let arguments = [&seconds, "--seed=1", "--require=dash", "--require=bash", "--differences=3"];
@@ -160,8 +161,8 @@ fn every_desktop(options: &Options) -> Work {
     desktops(&arguments)
 }
 
-/// The stories that need more than this machine and its packages: another one, an SDK, a release of each generation, and other
-/// vendors' agents.
+/// The stories that need more than this machine and its packages: another one, an SDK, a release of each
+/// generation, and other vendors' agents.
 fn elsewhere(binaries: &Binaries) -> Result<Vec<Step>> {
     let step = |name: String, minutes: u32, work| Step {
         name,

@@ -1,4 +1,5 @@
-//! A program of a step: its output goes to a file, it says now and then that it still runs, and it ends at its deadline.
+//! A program of a step: its output goes to a file, it says now and then that it still runs, and it ends
+//! at its deadline.
 
 use crate::process::{POLL, describe, end_all_started, end_tree};
 use anyhow::{Context, Result, bail};
@@ -8,13 +9,15 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Runs a program to its end, or to its deadline: then it is ended with all that it started, which is an error.
+/// Runs a program to its end, or to its deadline: then it is ended with all that it started,
+/// which is an error.
 pub(super) fn run_logged(program: &mut Command, log: &Path, deadline: Duration) -> Result<()> {
     let mut clock = Clock::start(deadline);
     run_watched(program, log, || clock.look())
 }
 
-/// Does work of this program, which starts others. At the deadline these are ended, and the work fails with them.
+/// Does work of this program, which starts others. At the deadline these are ended, and the work
+/// fails with them.
 pub(super) fn call(work: fn() -> Result<()>, deadline: Duration) -> Result<()> {
     let worker = thread::spawn(work);
     let mut clock = Clock::start(deadline);
@@ -98,7 +101,8 @@ impl Clock {
         Self { started: Instant::now(), deadline, announced: Duration::ZERO, is_near: false }
     }
 
-    /// What is to be done now: a sign of life now and then, a warning when the deadline is near, the end when it is over.
+    /// What is to be done now: a sign of life now and then, a warning when the deadline is near, the end
+    /// when it is over.
     pub(super) fn look(&mut self) -> Moment {
         self.look_after(self.started.elapsed())
     }
