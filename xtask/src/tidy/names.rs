@@ -94,7 +94,8 @@ fn faults(tree: &Tree, sources: &Sources<'_>, document: &str, word: &str) -> imp
 /// Whether a word looks like a path of this repository that leads nowhere.
 fn is_gone(tree: &Tree, document: &str, word: &str, is_command: bool) -> bool {
     let is_pattern = word.contains(|c: char| "*…<>{}$~\\|@=%?".contains(c)) || word.contains("://");
-    let is_elsewhere = word.is_empty() || word.starts_with(['/', '-']) || is_pattern;
+    let is_of_an_agent = IN_OTHERS.iter().any(|folder| word.starts_with(folder));
+    let is_elsewhere = word.is_empty() || word.starts_with(['/', '-']) || is_pattern || is_of_an_agent;
     if is_elsewhere || tree.has(word) {
         return false;
     }
@@ -209,6 +210,9 @@ const SOURCES: [&str; 11] = ["css", "html", "js", "json", "mjs", "py", "rs", "sv
 
 /// Files that have names which are nowhere else: this one, and what npm writes.
 const NOT_READ: [&str; 2] = ["xtask/src/tidy/names.rs", "ui/package-lock.json"];
+
+/// Folders that agents read in the repositories of those who use them, and that are not here.
+const IN_OTHERS: [&str; 1] = [".github/copilot/"];
 
 /// Folders that come to be when something is built.
 const BUILT: [&str; 2] = ["node_modules", "target"];
