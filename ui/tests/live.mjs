@@ -1,4 +1,5 @@
-// The pages in an ordinary browser, on the backend of the tests. What is saved is seen at once: node tests/live.mjs [--port N] [--open]
+// The pages in an ordinary browser, on the backend of the tests. What is saved is seen at once: node tests/live.mjs
+// [--port N] [--open]
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

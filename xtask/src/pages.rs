@@ -17,8 +17,8 @@ pub(crate) struct Options {
     open: bool,
 }
 
-/// Serves the pages until Ctrl-C. The server ends with this process however that ends: it reads from a pipe that is
-/// written to by nobody and closed with the last one who holds its other end.
+/// Serves the pages until Ctrl-C. The server ends with this process however that ends: it reads from a pipe
+/// that is written to by nobody and closed with the last one who holds its other end.
 pub(crate) fn main(options: &Options) -> Result<()> {
     if !process::is_on_path("npm") {
         bail!("npm is missing: `cargo xtask setup` installs it");

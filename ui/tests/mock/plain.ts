@@ -41,7 +41,9 @@ export function waiting(now: number): Card[] {
   return Object.entries(WAITING).map(([name, make]) => ({ ...make(name, now), expiresAtMs: now + WAITING_MS }));
 }
 
-/** Something on every page, for a window that no test opened; `theme` and `language` of its address are its settings. */
+/**
+ * Something on every page, for a window that no test opened; `theme` and `language` of its address are its settings.
+ */
 export function fill(mock: MockBackend, address: URLSearchParams): void {
   const now = Date.now();
   mock.settings = { ...mock.settings, ...chosen(address) };

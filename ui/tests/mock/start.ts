@@ -26,8 +26,8 @@ declare global {
 }
 
 /**
- * A backend for this page, in reach of the test; `?start=` holds JSON with members to begin with. A page without it was opened by a
- * person, who finds something everywhere.
+ * A backend for this page, in reach of the test; `?start=` holds JSON with members to begin with. A page without it was
+ * opened by a person, who finds something everywhere.
  */
 export function startMock(): MockBackend {
   const mock = new MockBackend();

@@ -27,7 +27,9 @@ class Framed {
   ) {}
 }
 
-/** A list, what facts stand in, a command, the fields of a form, room for what opens, or a bar at the side of a window. */
+/**
+ * A list, what facts stand in, a command, the fields of a form, room for what opens, or a bar at the side of a window.
+ */
 export type Within = 'anything' | 'list' | 'facts' | 'command' | 'fields' | 'room' | 'side';
 
 export interface State {

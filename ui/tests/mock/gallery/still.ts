@@ -1,6 +1,6 @@
 /**
- * Hundreds of parts are on one page here that each expect a window of their own. A dialog stands where its state is shown, not above
- * the whole page, and nothing that comes in takes the keyboard or scrolls the page to itself.
+ * Hundreds of parts are on one page here that each expect a window of their own. A dialog stands where its state is
+ * shown, not above the whole page, and nothing that comes in takes the keyboard or scrolls the page to itself.
  */
 export function keepStill(): void {
   HTMLDialogElement.prototype.showModal = function () {
