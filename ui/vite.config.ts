@@ -56,6 +56,8 @@ export default defineConfig(({ mode }) => {
       environment: 'jsdom',
       include: ['tests/unit/**/*.test.ts'],
       restoreMocks: true,
+      // As long as a test waits for anything: that says that it fails, and never how fast the machine is.
+      testTimeout: 120_000,
     },
   };
 });

@@ -1,8 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { DocumentStore } from '../../src/stores/document.svelte';
 import { Feed } from '../../src/stores/feed.svelte';
 import { PolicyDraft } from '../../src/stores/policy.svelte';
 import { MockBackend } from '../mock/backend';
+import { eventually } from './eventually';
 
 async function opened() {
   const mock = new MockBackend();
@@ -10,7 +11,7 @@ async function opened() {
   const store = new DocumentStore(feed);
   store.start();
   await feed.start();
-  await vi.waitFor(() => expect(store.view).not.toBeNull());
+  await eventually(() => expect(store.view).not.toBeNull());
   const patterns = () => store.view?.scopes.find(({ scope }) => scope === '*')?.entries.map(({ pattern }) => pattern);
   return { mock, store, patterns };
 }
@@ -52,7 +53,7 @@ test('a change by another program is read and said, one’s own is not', async (
   await store.edit([ADD]);
   expect(store.changedBy).toBe(null);
   mock.changeElsewhere();
-  await vi.waitFor(() => expect(store.changedBy).toBe('another-program'));
+  await eventually(() => expect(store.changedBy).toBe('another-program'));
   expect(store.view?.hash).toBe(mock.view.hash);
 });
 
@@ -60,12 +61,12 @@ test('an own answer is no change by others, and who else wrote is named as far a
   const { mock, store } = await opened();
   for (const by of ['answer', 'window', 'upkeep', 'first-run'] as const) {
     mock.changeElsewhere(by);
-    await vi.waitFor(() => expect(store.view?.hash).toBe(mock.view.hash));
+    await eventually(() => expect(store.view?.hash).toBe(mock.view.hash));
     expect(store.changedBy, by).toBe(null);
   }
   for (const by of ['command-line', 'gateway', 'another-program'] as const) {
     mock.changeElsewhere(by);
-    await vi.waitFor(() => expect(store.changedBy).toBe(by));
+    await eventually(() => expect(store.changedBy).toBe(by));
   }
 });
 
@@ -83,7 +84,7 @@ test('a draft survives changes by others and becomes edits of what differs only'
   draft.scope = 'coder';
   draft.apply('cautious');
   mock.changeElsewhere();
-  await vi.waitFor(() => expect(store.changedBy).toBe('another-program'));
+  await eventually(() => expect(store.changedBy).toBe('another-program'));
   expect(draft.preset('coder')).toBe('cautious');
   expect(draft.edits()).toEqual([
     { kind: 'set-policy', scope: 'coder', field: 'ask', value: 'on-miss' },

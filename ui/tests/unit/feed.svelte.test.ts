@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { Feed } from '../../src/stores/feed.svelte';
 import { MockBackend } from '../mock/backend';
 import { card, many } from '../mock/cards';
+import { eventually } from './eventually';
 
 const NOW = Date.now();
 
@@ -45,7 +46,7 @@ test('a gap in the numbers brings a new snapshot', async () => {
   const synced = vi.fn();
   feed.onSync(synced);
   mock.emit({ kind: 'card-added', card: card('seen', NOW) });
-  await vi.waitFor(() => expect(synced).toHaveBeenCalledOnce());
+  await eventually(() => expect(synced).toHaveBeenCalledOnce());
   expect(ids(feed)).toEqual(['lost', 'seen']);
 });
 
@@ -68,7 +69,7 @@ test('a request that closed before it was added stays closed, also through a sna
   expect(ids(feed)).toEqual([]);
   mock.skip();
   mock.emit({ kind: 'document-changed', hash: 'x', by: 'window' });
-  await vi.waitFor(() => expect(mock.calls.filter(({ name }) => name === 'snapshot')).toHaveLength(2));
+  await eventually(() => expect(mock.calls.filter(({ name }) => name === 'snapshot')).toHaveLength(2));
   expect(ids(feed)).toEqual([]);
 });
 
@@ -105,7 +106,7 @@ test('a request whose connection was lost may be asked again, also by a snapshot
   mock.cards = [card('a', NOW, { generation: 3 })];
   mock.skip();
   mock.emit({ kind: 'connections-changed' });
-  await vi.waitFor(() => expect(feed.card('a')?.generation).toBe(3));
+  await eventually(() => expect(feed.card('a')?.generation).toBe(3));
 });
 
 test('those who look at the list are not told of each of very many requests', async () => {

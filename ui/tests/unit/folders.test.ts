@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   agentOf,
   connectionsOf,
@@ -14,6 +14,7 @@ import { FoldersStore } from '../../src/stores/folders.svelte';
 import { MockBackend } from '../mock/backend';
 import { atHand } from '../mock/folders';
 import { callViewOf, rules } from '../mock/rules';
+import { eventually } from './eventually';
 
 const HERE = '/src/engine';
 const NOW = 1_000_000;
@@ -122,7 +123,7 @@ test('the store follows what happens while somebody looks, each time with all of
   expect(store.atHand?.agent).toBe('claude-code');
   expect(read()).toBe(1);
   mock.emit({ kind: 'history-appended', entry: entry({ kind: 'run', run }) });
-  await vi.waitFor(() => expect(read()).toBe(2));
+  await eventually(() => expect(read()).toBe(2));
   mock.emit({ kind: 'history-appended', entry: entry({ kind: 'page', window: 'main', end: 'crashed', again: true }) });
   mock.emit({ kind: 'running-changed' });
   store.leave();
@@ -140,7 +141,7 @@ test('what happens while it reads is read once afterwards, and an error leaves w
     mock.emit({ kind: 'history-appended', entry: entry({ kind: 'run', run }) });
   expect(read()).toBe(2);
   release();
-  await vi.waitFor(() => expect(read()).toBe(3));
+  await eventually(() => expect(read()).toBe(3));
   mock.fail('folders', 'internal', 'damaged');
   await store.load();
   expect(store.error?.message).toBe('damaged');

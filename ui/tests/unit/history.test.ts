@@ -1,8 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { Feed } from '../../src/stores/feed.svelte';
 import { HistoryStore, type Group } from '../../src/stores/history.svelte';
 import { MockBackend } from '../mock/backend';
 import { crossed } from '../mock/crossings';
+import { eventually } from './eventually';
 
 async function opened() {
   const mock = new MockBackend();
@@ -10,7 +11,7 @@ async function opened() {
   const store = new HistoryStore(feed);
   store.start();
   await feed.start();
-  await vi.waitFor(() => expect(store.loaded).toBe(true));
+  await eventually(() => expect(store.loaded).toBe(true));
   return { mock, store };
 }
 
@@ -89,7 +90,7 @@ test('a new line appears on top, and only once', async () => {
 
 test('that all lines fit together is said until there is another line', async () => {
   const { mock, store } = await opened();
-  await vi.waitFor(() => expect(store.busy).toBe(false));
+  await eventually(() => expect(store.busy).toBe(false));
   await store.verify();
   expect(store.report?.broken).toBeUndefined();
   expect(store.report).not.toBeNull();
@@ -104,7 +105,7 @@ test('that all lines fit together is said until there is another line', async ()
 
 test('however far back one goes, a bounded number of lines is held', async () => {
   const { mock, store } = await opened();
-  await vi.waitFor(() => expect(store.busy).toBe(false));
+  await eventually(() => expect(store.busy).toBe(false));
   const [sample] = mock.lines;
   if (!sample) throw new Error('the sample has lines');
   const line = (seq: number) => ({ ...sample, seq, requestId: `r${seq}` });

@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { setLocale } from '../../src/lib/i18n/index.svelte';
 import { countWords, isKnown, sizesWords, sizeWords } from '../../src/lib/kept';
 import type { HistoryEvent, KeptSpan } from '../../src/lib/protocol';
@@ -8,6 +8,7 @@ import { HistoryStore } from '../../src/stores/history.svelte';
 import { KeptStore, LISTED } from '../../src/stores/kept.svelte';
 import { MockBackend } from '../mock/backend';
 import { build, line, many, ran, ranTwice, together, type KeptFolder } from '../mock/kept';
+import { eventually } from './eventually';
 
 afterEach(() => setLocale('en'));
 
@@ -29,9 +30,9 @@ async function history() {
   const store = new HistoryStore(feed);
   store.start();
   await feed.start();
-  await vi.waitFor(() => expect(store.loaded).toBe(true));
+  await eventually(() => expect(store.loaded).toBe(true));
   ran(mock, build());
-  await vi.waitFor(() => expect(store.rows[0]?.changes).toHaveLength(1));
+  await eventually(() => expect(store.rows[0]?.changes).toHaveLength(1));
   return { mock, store };
 }
 
@@ -103,7 +104,7 @@ test('what a run changed belongs to the line that asked for it, and has no row o
 test('what changed is a row where its run has none here, among what was allowed, and is found by its folder', async () => {
   const { mock, store } = await history();
   mock.changed(line(21, Date.now(), build(), 'somebody-elses', { folder: '/srv/Lonely' }), build());
-  await vi.waitFor(() => expect(store.rows[0]?.entry.seq).toBe(21));
+  await eventually(() => expect(store.rows[0]?.entry.seq).toBe(21));
   expect(store.rows[0]?.changes.map(({ seq }) => seq)).toEqual([21]);
   for (const [group, search, found] of [
     ['allowed', '', true],
@@ -130,7 +131,7 @@ test('a run that was not asked about keeps what it changed', async () => {
     entry: { seq: 30, atMs: Date.now(), requestId: 'alone', event: { kind: 'run', run } },
   });
   mock.changed(line(31, Date.now(), build(), 'alone'), build());
-  await vi.waitFor(() => expect(store.rows[0]?.changes).toHaveLength(1));
+  await eventually(() => expect(store.rows[0]?.changes).toHaveLength(1));
   expect(store.rows[0]?.entry.seq).toBe(30);
 });
 
@@ -157,10 +158,10 @@ test('a session is offered at runs where it has, or may have, another run in the
   again(32, undefined);
   again(34, undefined);
   again(36, 'move-to-cargo', '/srv/elsewhere');
-  await vi.waitFor(() => expect(store.rows[0]?.entry.seq).toBe(36));
+  await eventually(() => expect(store.rows[0]?.entry.seq).toBe(36));
   expect(offered()).toEqual([]);
   again(38, 'move-to-cargo');
-  await vi.waitFor(() => expect(store.rows[0]?.changes).toHaveLength(1));
+  await eventually(() => expect(store.rows[0]?.changes).toHaveLength(1));
   expect(offered()).toEqual([38, 18]);
 });
 
@@ -308,11 +309,11 @@ test('what was put back names the command whose changes it was, as far as that i
   const { mock, store } = await history();
   const back = (seq: number) => store.rows.find(({ entry }) => entry.seq === seq);
   await mock.putBack({ seq: SEQ });
-  await vi.waitFor(() => expect(back(SEQ + 1)).toBeDefined());
+  await eventually(() => expect(back(SEQ + 1)).toBeDefined());
   expect(back(SEQ + 1)?.undone).toBe('./scripts/move-to-cargo.sh --tidy');
   // It is a line of its own, not one of the run's.
   expect(store.rows.find(({ entry }) => entry.seq === 18)?.changes).toHaveLength(1);
   await mock.putBack({ seq: SEQ + 1 });
-  await vi.waitFor(() => expect(back(SEQ + 2)).toBeDefined());
+  await eventually(() => expect(back(SEQ + 2)).toBeDefined());
   expect(back(SEQ + 2)?.undone).toBeNull();
 });

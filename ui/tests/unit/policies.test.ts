@@ -1,10 +1,11 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { PolicyPlace } from '../../src/lib/protocol';
 import { ConnectionsStore } from '../../src/stores/connections.svelte';
 import { Feed } from '../../src/stores/feed.svelte';
 import { keyOf, LOCAL, PoliciesStore } from '../../src/stores/policies.svelte';
 import { MockBackend } from '../mock/backend';
 import { unavailable } from '../mock/policies';
+import { eventually } from './eventually';
 
 const STUDIO: PolicyPlace = { gateway: 'studio' };
 const STRICTER = { kind: 'set-policy', scope: '*', field: 'security', value: 'deny' } as const;
@@ -18,7 +19,7 @@ async function opened(place: PolicyPlace | null = STUDIO) {
   await policies.load();
   if (place) {
     policies.select(keyOf(place));
-    await vi.waitFor(() => expect(policies.subject.store.far).not.toBeNull());
+    await eventually(() => expect(policies.subject.store.far).not.toBeNull());
   }
   return { mock, policies, store: policies.subject.store, draft: policies.subject.draft };
 }

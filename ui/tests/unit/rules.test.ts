@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { setLocale } from '../../src/lib/i18n/index.svelte';
 import { lastingWords, limitsOf } from '../../src/lib/lasting';
 import { opening } from '../../src/lib/kinds';
@@ -23,6 +23,7 @@ import { card, openable, unanalysed } from '../mock/cards';
 import { opens } from '../mock/reach';
 import { rules } from '../mock/rules';
 import { shown } from '../mock/text';
+import { eventually } from './eventually';
 
 afterEach(() => setLocale('en'));
 
@@ -163,15 +164,15 @@ test('rules are read when somebody looks, and followed from then on', async () =
     'nobody looks at the figures',
   ).toBe(false);
   await store.weigh();
-  await vi.waitFor(() => expect(store.breadths.size).toBe(8));
+  await eventually(() => expect(store.breadths.size).toBe(8));
   mock.emit({ kind: 'rules-changed', hash: store.view?.hash ?? '' });
-  await vi.waitFor(() => expect(read()).toBe(3));
+  await eventually(() => expect(read()).toBe(3));
   mock.emit({ kind: 'rules-changed', hash: 'answered', by: 'answer' });
-  await vi.waitFor(() => expect(read()).toBe(4));
+  await eventually(() => expect(read()).toBe(4));
   expect(store.changedBy).toBe(null);
   // Told of twice, in either order: without who did it, so that it is read, and with.
   mock.emit({ kind: 'rules-changed', hash: 'another' });
   mock.emit({ kind: 'rules-changed', hash: 'another', by: 'another-program' });
-  await vi.waitFor(() => expect(store.changedBy).toBe('another-program'));
+  await eventually(() => expect(store.changedBy).toBe('another-program'));
   store.stop();
 });
