@@ -52,10 +52,10 @@ export async function start() {
 }
 
 /**
- * Opens a page of the mock, in a tab of the context for this scale: the UI stores nothing in the browser, and code that
- * a tab has compiled need not be compiled again by the next. `start` holds members of the mock backend to begin with.
- * Anything that the page logs as an error, a violation of the content security policy included, is
- * collected in `errors`.
+ * Opens a page of the mock, in a tab of the context for this scale: the UI stores nothing in the browser, and code that a
+ * tab has compiled need not be compiled again by the next. `start` holds members of the mock backend to begin with. What a person
+ * has to wait for is over when the test says so, by {@link armed} or a key, and not before; with `waits: 'real'` it takes its time.
+ * Anything that the page logs as an error, a violation of the content security policy included, is collected in `errors`.
  */
 async function open(browser, contexts, base, page, options = {}) {
   const {
@@ -68,12 +68,15 @@ async function open(browser, contexts, base, page, options = {}) {
     query = {},
     motion = 'reduce',
     contrast = 'no-preference',
+    waits = 'held',
   } = options;
   if (!contexts.has(scale)) {
     const fixed = { deviceScaleFactor: scale, locale: 'en-GB', timezoneId: 'UTC', bypassCSP: false };
     contexts.set(scale, browser.newContext(fixed));
   }
   const tab = await (await contexts.get(scale)).newPage();
+  tab.setDefaultTimeout(PATIENCE_MS);
+  if (waits === 'held') await tab.addInitScript(holdWaits, [...ARMING_MS, ...QUIET_MS]);
   await tab.setViewportSize({ width: Math.round(width / scale), height: Math.round(height / scale) });
   await tab.emulateMedia({ colorScheme: theme, reducedMotion: motion, contrast });
   const errors = [];
@@ -107,7 +110,7 @@ function meant(tab) {
   tab.keyboard.press = async (...key) => {
     if (await tab.$(at('card'))) {
       await tab.dispatchEvent(at('card'), 'pointerdown');
-      await tab.waitForSelector(`${at('card')}[data-keys="true"]`);
+      await over(tab, QUIET_MS, `${at('card')}[data-keys="true"]`);
     }
     return stray(...key);
   };
@@ -144,14 +147,63 @@ export function shows(tab, id) {
   return tab.waitForSelector(`[data-testid="card"][data-id="${id}"]`);
 }
 
-/** Waits until Allow once works. */
-export function armed(tab) {
-  return tab.waitForSelector('[data-testid="allow-once"][data-armed="true"]');
+/**
+ * Runs in a page before its own scripts: timers of these lengths never come by themselves. `over` lets those come that have waited until
+ * then, in their order.
+ */
+function holdWaits(lengths) {
+  const held = new Map();
+  const [start, stop] = [window.setTimeout, window.clearTimeout];
+  // Above what a page counts up to.
+  let last = 1e9;
+  window.setTimeout = (work, ms, ...rest) => {
+    if (!lengths.includes(ms)) return start.call(window, work, ms, ...rest);
+    last += 1;
+    held.set(last, { work, ms });
+    return last;
+  };
+  window.clearTimeout = (id) => void (held.delete(id) || stop.call(window, id));
+  window.over = (lengths) => {
+    for (const [id, { work, ms }] of [...held]) if (lengths.includes(ms) && held.delete(id)) work();
+  };
 }
 
-/** Waits until the delay before Allow is over: what still keeps it from working is something else. */
+/** Has waits of these lengths be over, those that begin meanwhile too, until there is what the selector finds. */
+function over(tab, lengths, selector) {
+  return tab.waitForFunction(
+    ([lengths, selector]) => {
+      window.over?.(lengths);
+      return document.querySelector(selector) !== null;
+    },
+    [lengths, selector],
+  );
+}
+
+/** Has the delay of what lets something run be over, and waits until this works; Allow once, if it is not said. */
+export function armed(tab, button = at('allow-once')) {
+  return over(tab, ARMING_MS, `${button}[data-armed="true"]`);
+}
+
+/** Has the delay before Allow be over: what still keeps it from working is something else. */
 export function waited(tab) {
-  return tab.waitForSelector(`${at('card')}[data-painted="true"][data-counting="false"]`);
+  return over(tab, ARMING_MS, `${at('card')}[data-painted="true"][data-counting="false"]`);
+}
+
+/** Delays before what lets something run works, in milliseconds: of the settings that pages begin with, and one that a test sets. */
+const ARMING_MS = [1_500, 1_600];
+
+/** Without a key before keys count, in milliseconds. */
+const QUIET_MS = [700];
+
+/** Longest wait for what a page has to do. It says that a test fails, and never how fast the machine is. */
+const PATIENCE_MS = 120_000;
+
+/** Sets the page's clock to so many seconds before the end of the request that came first, and has it stand there. */
+export function left(tab, seconds) {
+  return tab.evaluate((seconds) => {
+    const now = window.mock.cards[0].expiresAtMs - seconds * 1_000;
+    Date.now = () => now;
+  }, seconds);
 }
 
 export function state(tab, wanted) {

@@ -80,7 +80,7 @@ async function devices(tab) {
     window.mock.gateways.embedded.waiting = [pairing('p-1', Date.now()), hostilePairing('p-2', Date.now())];
   });
   if (tab.viewportSize().width < 400) return;
-  await tab.waitForSelector(`${at('pairing-let-in')}[data-armed="true"]`);
+  await armed(tab, at('pairing-let-in'));
 }
 
 /** Every problem that a connection can have. */
@@ -257,7 +257,7 @@ async function changes(tab) {
 async function changesAsk(tab) {
   await changes(tab);
   await tab.click(at('changes-put-back-all'));
-  await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+  await armed(tab, at('changes-put-back-confirm'));
 }
 
 async function putBack(tab) {
@@ -289,7 +289,7 @@ async function session(tab) {
 async function sessionAsk(tab) {
   await session(tab);
   await tab.click(at('changes-put-back-all'));
-  await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+  await armed(tab, at('changes-put-back-confirm'));
 }
 
 /** What came of it, and the line that it left. */
@@ -383,14 +383,14 @@ function sheet(rung) {
     await armed(tab);
     await tab.click(at('allow-more'));
     await tab.check(`${at('sheet-option')}[value="${rung}"]`);
-    await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
+    await armed(tab, at('allow-always-confirm'));
   };
 }
 
 /** Opens the sheet where the folder can be opened, and waits until it can be. */
 async function opens(tab) {
   await tab.click(at('open-folder'));
-  await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
+  await armed(tab, at('allow-always-confirm'));
 }
 
 /** No folder is open. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { at, calls, hold, start } from '../harness.mjs';
+import { armed, at, calls, hold, start } from '../harness.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const LANGUAGES = ['en', 'zh', 'ko'];
@@ -220,7 +220,7 @@ test('the first steps connect, switch everyday reading on and try it, with the m
       () => (window.mock.loosens = [{ scope: '*', rule: 'preset', from: '', to: 'everyday: Everyday reading' }]),
     );
     await tab.click(`${at('preset-everyday')} label:last-child`);
-    await tab.waitForSelector(`${at('loosen-apply')}[data-armed="true"]`);
+    await armed(tab, at('loosen-apply'));
     await tab.click(at('loosen-apply'));
     await tab.waitForFunction(() => window.mock.calls.filter(({ name }) => name === 'editRules').length === 2);
     assert.deepEqual(

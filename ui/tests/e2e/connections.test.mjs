@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { at, calls, start } from '../harness.mjs';
+import { armed, at, calls, start } from '../harness.mjs';
 
 let browser;
 before(async () => (browser = await start()));
@@ -58,7 +58,7 @@ test('a device is let in only by a pointer and after the delay, and refused at o
     await wait(tab, ['pairing', 'p-1'], ['pairing', 'p-2']);
     assert.equal(await tab.getAttribute(letIn('p-1'), 'data-armed'), 'false');
     await tab.click(letIn('p-1'), { force: true });
-    await tab.waitForSelector(`${letIn('p-1')}[data-armed="true"]`);
+    await armed(tab, letIn('p-1'));
     await tab.focus(letIn('p-1'));
     await tab.keyboard.press('Enter');
     await tab.keyboard.press('Space');
@@ -77,13 +77,13 @@ test('a device is let in only by a pointer and after the delay, and refused at o
 test('a device that moves up or changes arms again, and so does one that comes into view', () =>
   connections(async (tab) => {
     await wait(tab, ['pairing', 'p-1'], ['pairing', 'p-2']);
-    await tab.waitForSelector(`${letIn('p-2')}[data-armed="true"]`);
+    await armed(tab, letIn('p-2'));
     await change(tab, () => window.mock.gateways.embedded.waiting.shift());
     await tab.waitForSelector(`${letIn('p-2')}[data-armed="false"]`);
-    await tab.waitForSelector(`${letIn('p-2')}[data-armed="true"]`);
+    await armed(tab, letIn('p-2'));
     await change(tab, () => window.mock.gateways.embedded.waiting[0].scopes.push('operator.admin'));
     await tab.waitForSelector(`${letIn('p-2')}[data-armed="false"]`);
-    await tab.waitForSelector(`${letIn('p-2')}[data-armed="true"]`);
+    await armed(tab, letIn('p-2'));
     await tab.locator(at('gateway')).last().scrollIntoViewIfNeeded();
     await tab.waitForSelector(`${letIn('p-2')}[data-armed="false"]`, { state: 'attached' });
   }));

@@ -162,7 +162,8 @@ test('both rungs are offered, and the one that is picked is remembered', () =>
     assert.match(await tab.textContent(at('sheet')), /All registries of Rust crates/);
     const confirm = at('allow-always-confirm');
     assert.match(await tab.textContent(confirm), /Allow all registries of Rust crates in this session/);
-    await tab.click(`${confirm}[data-armed="true"]`);
+    await armed(tab, confirm);
+    await tab.click(confirm);
     await state(tab, 'blank');
     const [[params]] = await calls(tab, 'decide');
     assert.deepEqual(params.remember, { rung: 'registries', lasting: { kind: 'session' } });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { at, calls, hold, start } from '../harness.mjs';
+import { armed, at, calls, hold, start } from '../harness.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -34,7 +34,7 @@ async function loosens(tab, to) {
 }
 
 async function applies(tab) {
-  await tab.waitForSelector(`${at('loosen-apply')}[data-armed="true"]`);
+  await armed(tab, at('loosen-apply'));
   await tab.click(at('loosen-apply'));
   await tab.waitForSelector(at('confirm-loosening'), { state: 'detached' });
 }
@@ -100,7 +100,7 @@ test('everything that a session changed in a folder is put back from any of its 
     assert.match(await session.textContent(), /changed here \(9 runs\): 2 made, 1 changed, 1 deleted in/);
     assert.match(await session.locator(at('session-lost')).textContent(), /2 more runs changed something/);
     await session.locator(at('changes-put-back-all')).click();
-    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await armed(tab, at('changes-put-back-confirm'));
     await session.locator(at('changes-put-back-confirm')).click();
     await session.locator(at('put-back-result')).waitFor();
     assert.deepEqual(await calls(tab, 'putBack'), [[{ seq: 70, session: { first: 41, last: 70, runs: 9 } }]]);

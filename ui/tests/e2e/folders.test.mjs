@@ -37,7 +37,6 @@ const edits = async (tab) => (await calls(tab, 'editRules')).map(([params]) => p
 const row = (id) => `${at('folder')}[data-id="${id}"]`;
 
 const confirm = at('allow-always-confirm');
-const ready = `${confirm}[data-armed="true"]`;
 const opens = `${at('sheet-option')}[value="workspace"]`;
 
 /** What the next edit would let run. */
@@ -48,7 +47,7 @@ async function loosens(tab, to) {
 }
 
 async function applies(tab) {
-  await tab.waitForSelector(`${at('loosen-apply')}[data-armed="true"]`);
+  await armed(tab, at('loosen-apply'));
   await tab.click(at('loosen-apply'));
   await tab.waitForSelector(at('confirm-loosening'), { state: 'detached' });
 }
@@ -242,7 +241,7 @@ test('the sheet opens on the first rung, and to open the folder is another choic
     assert.equal(await tab.isChecked(`${at('sheet-option')}[value="exact"]`), true);
     assert.match(await tab.textContent(confirm), /Allow this exact command 5 more times/);
     assert.equal(await tab.locator(at('sheet-box')).count(), 0);
-    await tab.waitForSelector(ready);
+    await armed(tab, confirm);
     await tab.check(opens);
     assert.equal(await tab.getAttribute(confirm, 'data-armed'), 'false', 'it is another right');
     assert.match(
@@ -260,7 +259,8 @@ test('the sheet opens on the first rung, and to open the folder is another choic
     assert.match(await tab.textContent(confirm), /Allow this shape 5 more times/, 'a time of its own');
     await tab.check(opens);
     await tab.check(`${at('sheet-kind')} [value="always"]`);
-    await tab.click(ready);
+    await armed(tab, confirm);
+    await tab.click(confirm);
     await state(tab, 'blank');
     const [[params]] = await calls(tab, 'decide');
     assert.equal(params.decision, 'allow-always');
@@ -304,7 +304,7 @@ test('a folder is opened by keyboard alone, and by no key but the whole chord', 
     assert.equal(await tab.isChecked(`${at('sheet-option')}[value="subcommand"]`), true);
     await tab.keyboard.press('ArrowDown');
     assert.equal(await tab.isChecked(opens), true);
-    await tab.waitForSelector(ready);
+    await armed(tab, confirm);
     await tab.focus(confirm);
     for (const key of ['Enter', 'Space', 'Control+Enter']) await tab.keyboard.press(key);
     assert.deepEqual(await calls(tab, 'decide'), []);
@@ -324,7 +324,8 @@ test('what no rule covers can still be remembered by opening its folder, and the
     assert.equal(await tab.isChecked(opens), true);
     assert.match(await tab.textContent(at('sheet-opens')), /U\+202E[^]*a-very-long-folder-name\/[^]*U\+202E/);
     assert.ok(!/[\u202a-\u202e]/.test(await tab.textContent(at('sheet'))));
-    await tab.click(ready);
+    await armed(tab, confirm);
+    await tab.click(confirm);
     await state(tab, 'blank');
   }));
 
@@ -348,7 +349,8 @@ test('who is still asked although the folder is open sees the card again', () =>
   prompt('openable', async (tab) => {
     await tab.evaluate(() => (window.mock.boxes = false));
     await tab.click(at('open-folder'));
-    await tab.click(ready);
+    await armed(tab, confirm);
+    await tab.click(confirm);
     await tab.waitForSelector(at('sheet'), { state: 'detached' });
     await armed(tab);
     assert.equal((await calls(tab, 'decide')).length, 1);

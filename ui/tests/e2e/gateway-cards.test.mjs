@@ -55,7 +55,7 @@ test('always is offered as what the gateway keeps, and is sent without a rung', 
     const confirm = at('allow-always-confirm');
     assert.match(await tab.textContent(confirm), /kept by the gateway/);
     assert.equal(await tab.getAttribute(confirm, 'data-armed'), 'false');
-    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await armed(tab, confirm);
     await tab.click(confirm);
     await state(tab, 'blank');
     const [[params]] = await calls(tab, 'decide');

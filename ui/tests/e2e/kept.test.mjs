@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { at, calls, hold, start } from '../harness.mjs';
+import { armed, at, calls, hold, start } from '../harness.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -44,7 +44,7 @@ const excess = (tab) =>
 /** Answers that all is to be put back, by a whole press of the pointer. */
 async function confirm(tab) {
   await tab.click(at('changes-put-back-all'));
-  await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+  await armed(tab, at('changes-put-back-confirm'));
   await tab.click(at('changes-put-back-confirm'));
   await tab.waitForSelector(at('put-back-result'));
 }
@@ -109,7 +109,7 @@ test('all is put back after it was asked once more, conflicts have their reasons
     await tab.waitForSelector(at('changes-put-back-all'));
     assert.equal(await focus(tab), 'changes-put-back-all');
     await tab.keyboard.press('Enter');
-    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await armed(tab, at('changes-put-back-confirm'));
     await tab.focus(at('changes-put-back-confirm'));
     await tab.keyboard.press('Enter');
     assert.deepEqual(await calls(tab, 'putBack'), []);
@@ -131,7 +131,7 @@ test('all is put back after it was asked once more, conflicts have their reasons
     assert.match(await undo.textContent(), /1 made, 2 changed, 2 deleted/);
     await undo.locator(at('changes-open')).click();
     await undo.locator(at('changes-put-back-all')).click();
-    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await armed(tab, at('changes-put-back-confirm'));
     await undo.locator(at('changes-put-back-confirm')).click();
     await undo.locator(at('put-back-result')).waitFor();
     assert.match(await undo.locator(at('put-back-result')).textContent(), /5 put back\./);
@@ -153,7 +153,7 @@ test('a question stays where it is and arms, however many lines come in above it
       await tab.waitForSelector(`${at('history-row')}[data-seq="${100 + line}"]`);
       assert.ok(Math.abs((await top()) - before) < 1, `${await top()} after ${line + 1} lines, not ${before}`);
     }
-    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await armed(tab, at('changes-put-back-confirm'));
   }));
 
 test('another delay counts from then on, and an observer that was let go keeps nothing from arming', () =>
@@ -175,7 +175,7 @@ test('another delay counts from then on, and an observer that was let go keeps n
       };
     });
     await tab.click(at('changes-put-back-all'));
-    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await armed(tab, confirm);
     await tab.evaluate(() => {
       const { mock } = window;
       mock.emit({ kind: 'settings-changed', settings: { ...mock.settings, armDelayMs: 1_600 } });
@@ -186,7 +186,7 @@ test('another delay counts from then on, and an observer that was let go keeps n
       for (let count = 0; count < 4; count++) await frame();
       for (const tell of window.late) tell();
     });
-    await tab.waitForSelector(`${confirm}[data-armed="true"]`, { timeout: 10_000 });
+    await armed(tab, confirm);
   }));
 
 test('the keyboard opens each level, and Escape closes one after the other', () =>
@@ -270,7 +270,7 @@ test('a session is put back by the keyboard after it was asked, and undone as on
     assert.equal(await focus(tab), 'changes-put-back-all');
     assert.deepEqual(await calls(tab, 'putBack'), []);
     await tab.keyboard.press('Enter');
-    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await armed(tab, at('changes-put-back-confirm'));
     await tab.focus(at('changes-put-back-confirm'));
     await tab.keyboard.press('Control+Shift+Enter');
     await of(23).locator(at('put-back-result')).waitFor();
@@ -289,7 +289,7 @@ test('a session is put back by the keyboard after it was asked, and undone as on
     assert.equal(await undo.locator(`${at('changes')}[data-whole="session"]`).count(), 0);
     await undo.locator(at('changes-open')).click();
     await undo.locator(at('changes-put-back-all')).click();
-    await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+    await armed(tab, at('changes-put-back-confirm'));
     await undo.locator(at('changes-put-back-confirm')).click();
     await undo.locator(at('put-back-result')).waitFor();
     assert.deepEqual((await calls(tab, 'putBack'))[1], [{ seq: 24 }]);
@@ -324,7 +324,7 @@ test('what a session changed fits and is accessible in every language, theme and
         await of(23).locator(at('changes-open')).click();
         await of(23).locator(at('change-row')).first().waitFor();
         await of(23).locator(at('changes-put-back-all')).click();
-        await tab.waitForSelector(`${at('changes-put-back-confirm')}[data-armed="true"]`);
+        await armed(tab, at('changes-put-back-confirm'));
         await tab.evaluate(AXE);
         const violations = () =>
           tab.evaluate(async () =>

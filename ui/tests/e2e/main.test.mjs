@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { at, calls, damaged, start } from '../harness.mjs';
+import { armed, at, calls, damaged, start } from '../harness.mjs';
 
 let browser;
 before(async () => (browser = await start()));
@@ -45,7 +45,7 @@ test('a loosening from the command line is named in words and is not applied by 
     const apply = at('confirmation-apply');
     assert.match(await tab.textContent(at('loosening')), /Agent coder: asking you goes from “always” to “on miss”/);
     assert.equal(await tab.getAttribute(apply, 'data-armed'), 'false');
-    await tab.waitForSelector(`${apply}[data-armed="true"]`);
+    await armed(tab, apply);
     await tab.focus(apply);
     await tab.keyboard.press('Enter');
     await tab.keyboard.press('Space');
@@ -102,7 +102,7 @@ test('a policy that gets looser is written only after each loosening was shown a
     assert.match(await tab.textContent(at('draft')), /Agent coder, Ask: always → on miss/);
     await tab.click(at('draft-apply'));
     await tab.waitForSelector(at('confirm-loosening'));
-    await tab.waitForSelector(`${at('loosen-apply')}[data-armed="true"]`);
+    await armed(tab, at('loosen-apply'));
     await tab.click(at('loosen-apply'));
     await tab.waitForSelector(at('applied'));
     const sent = (await calls(tab, 'editDocument')).map(([params]) => params.confirmed);
@@ -316,7 +316,7 @@ test('an unusable document is reset only after the word was typed', () =>
     await tab.fill(at('reset-word'), 'reset');
     assert.equal(await tab.getAttribute(at('reset-confirm'), 'data-armed'), 'false');
     await tab.fill(at('reset-word'), 'RESET');
-    await tab.waitForSelector(`${at('reset-confirm')}[data-armed="true"]`);
+    await armed(tab, at('reset-confirm'));
     await tab.click(at('reset-confirm'));
     await tab.waitForSelector(at('backup'));
     assert.equal((await calls(tab, 'resetDocument')).length, 1);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { at, calls, start } from '../harness.mjs';
+import { armed, at, calls, start } from '../harness.mjs';
 
 let browser;
 before(async () => (browser = await start()));
@@ -69,7 +69,7 @@ test('a change of a gateway’s policy goes there, and what loosens is confirmed
     await tab.waitForSelector(at('confirm-loosening'));
     assert.equal(await tab.textContent(at('loosen-of')), 'Document of studio');
     assert.match(await tab.textContent(at('loosening')), /All agents: anything may run\./);
-    await tab.waitForSelector(`${at('loosen-apply')}[data-armed="true"]`);
+    await armed(tab, at('loosen-apply'));
     await tab.click(at('loosen-apply'));
     await tab.waitForSelector(at('applied'));
     const edits = await calls(tab, 'editPolicy');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { add, armed, at, shows, start, state } from '../harness.mjs';
+import { add, armed, at, left, shows, start, state } from '../harness.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -48,9 +48,10 @@ test('a prompt is announced with its command, as the window’s title too', () =
   }));
 
 test('a countdown interrupts nobody, also in the sheet, and its moments are said politely', () =>
-  prompt(['card', 'a', { expiresAtMs: Date.now() + 11_500 }], async (tab) => {
+  prompt(['card', 'a', { expiresAtMs: Date.now() + 300_000 }], async (tab) => {
     assert.deepEqual(await interrupting(tab, at('countdown')), []);
     assert.deepEqual(await interrupting(tab, at('spoken')), []);
+    await left(tab, 10);
     await tab.waitForSelector(`${at('spoken')}:has-text("10 s left to decide")`);
     await tab.click(at('allow-more'));
     await tab.waitForSelector(at('sheet'));
@@ -58,7 +59,8 @@ test('a countdown interrupts nobody, also in the sheet, and its moments are said
   }));
 
 test('the end of the time is said, and what became of the request', () =>
-  prompt(['card', 'a', { expiresAtMs: Date.now() + 1_500 }], async (tab) => {
+  prompt(['card', 'a', { expiresAtMs: Date.now() + 300_000 }], async (tab) => {
+    await left(tab, 0);
     await tab.waitForSelector(`${at('spoken')}:has-text("The time is over.")`);
     await tab.evaluate(() => window.mock.emit({ kind: 'card-closed', id: 'a', outcome: { kind: 'expired' } }));
     await tab.waitForSelector(`${at('spoken')}:has-text("Expired unanswered: it does not run")`);

@@ -34,14 +34,14 @@ test('the sheet names the right, arms by the same rules and stores the picked ru
     assert.equal(await tab.getAttribute(confirm, 'data-armed'), 'false');
     assert.match(await tab.textContent(confirm), /Allow this exact command 5 more times/);
     await tab.keyboard.press('Control+Shift+Enter');
-    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await armed(tab, confirm);
     await tab.check(`${at('sheet-option')}[value="shape"]`);
     assert.equal(await tab.getAttribute(confirm, 'data-armed'), 'false', 'another rung is another right');
-    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await armed(tab, confirm);
     await tab.check(`${at('sheet-kind')} [value="session"]`);
     assert.equal(await tab.getAttribute(confirm, 'data-armed'), 'false', 'another time is another right');
     assert.match(await tab.textContent(confirm), /Allow this shape in this session/);
-    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await armed(tab, confirm);
     await tab.focus(confirm);
     await tab.keyboard.press('Enter');
     await tab.keyboard.press('Space');
@@ -91,7 +91,8 @@ for (const language of ['zh', 'ko', 'en']) {
       return content.scrollHeight - content.clientHeight;
     });
     assert.ok(excess <= 0, `${excess} px are out of view`);
-    await tab.click(`${at('allow-always-confirm')}[data-armed="true"]`);
+    await armed(tab, at('allow-always-confirm'));
+    await tab.click(at('allow-always-confirm'));
     await state(tab, 'blank');
     const [[params]] = await calls(tab, 'decide');
     assert.equal(params.remember.lasting.kind, 'for');
@@ -103,14 +104,14 @@ test('a number of times that is none is not stored, and no key in its field allo
   prompt('harmless', async (tab) => {
     await tab.click(at('allow-more'));
     const confirm = at('allow-always-confirm');
-    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await armed(tab, confirm);
     for (const wrong of ['0', '', '1001', '1.5']) {
       await tab.fill(at('sheet-uses'), wrong);
       await tab.waitForSelector(`${confirm}[data-armed="false"]`);
       assert.match(await tab.textContent(at('sheet')), /A number from 1 to 1000 is needed/);
     }
     await tab.fill(at('sheet-uses'), '3');
-    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await armed(tab, confirm);
     await tab.focus(at('sheet-uses'));
     await tab.keyboard.press('Enter');
     await tab.keyboard.press('Control+Enter');
@@ -127,7 +128,7 @@ test('nothing in the sheet moves once it is open, however late its figures come'
     await armed(tab);
     const release = await hold(tab, 'breadthOfCard');
     await tab.click(at('allow-more'));
-    await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
+    await armed(tab, at('allow-always-confirm'));
     const parts = `${at('sheet')} :is(label, button)`;
     const before = await places(tab, parts);
     await release();
@@ -190,7 +191,7 @@ test('the sheet asks for the room it takes, and gives it back when it closes', (
     await tab.setViewportSize({ width: 900, height: 600 });
     await tab.click(at('sheet-back'));
     await tab.click(at('allow-more'));
-    await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
+    await armed(tab, at('allow-always-confirm'));
     assert.deepEqual((await calls(tab, 'sizePrompt')).slice(2), [[900, 830]]);
     await tab.click(at('allow-always-confirm'));
     await state(tab, 'blank');
@@ -239,7 +240,7 @@ test('the sheet works by keyboard alone', () =>
     await tab.keyboard.press('ArrowRight');
     await tab.selectOption(at('sheet-time'), '3600000');
     const confirm = at('allow-always-confirm');
-    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await armed(tab, confirm);
     await tab.focus(confirm);
     await tab.keyboard.press('Control+Shift+Enter');
     await state(tab, 'blank');
@@ -276,7 +277,7 @@ test('an asker that remembers by itself gets allow-always without a scope', () =
     await armed(tab);
     await tab.click(at('allow-more'));
     assert.match(await tab.textContent(at('sheet')), /asker remembers/);
-    await tab.waitForSelector(`${at('allow-always-confirm')}[data-armed="true"]`);
+    await armed(tab, at('allow-always-confirm'));
     await tab.click(at('allow-always-confirm'));
     await state(tab, 'blank');
     const [[params]] = await calls(tab, 'decide');
@@ -372,7 +373,7 @@ test('changes of files are remembered for the file, its kind or the folder, and 
     await tab.check(`${at('sheet-option')}[value="folder"]`);
     assert.equal((await covers()).trim(), 'Changes of files below /home/mina/src/storefront');
     assert.match(await tab.textContent(at('sheet')), /still asked about hidden files, build files, scripts, secrets/);
-    await tab.waitForSelector(`${confirm}[data-armed="true"]`);
+    await armed(tab, confirm);
     await tab.click(confirm);
     await state(tab, 'blank');
     const [[params]] = await calls(tab, 'decide');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { at, calls, start } from '../harness.mjs';
+import { armed, at, calls, start } from '../harness.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -57,6 +57,7 @@ test('leaving the sandbox is confirmed before it holds, and staying is one click
     await tab.check(`${at('route-host')} [value="gateway"]`);
     await tab.keyboard.press('Enter');
     await tab.waitForSelector(`${at('loosen-apply')}:not([disabled])`);
+    await armed(tab, at('loosen-apply'));
     await tab.click(at('loosen-apply'));
     await tab.waitForSelector(at('confirm-loosening'), { state: 'detached' });
     await tab.waitForFunction((one) => document.querySelector(one)?.textContent?.includes('this machine'), route(''));
@@ -96,6 +97,7 @@ test('sessions with settings of their own are listed and revoked', () =>
     await tab.click(`${session('release')} ${at('session-revoke')}`);
     await tab.waitForSelector(`${at('loosen-apply')}:not([disabled])`);
     assert.match(await tab.textContent(at('loosening')), /Agent main · release: asking you goes from “always”/);
+    await armed(tab, at('loosen-apply'));
     await tab.click(at('loosen-apply'));
     await tab.waitForSelector(session('release'), { state: 'detached' });
     assert.match(await tab.textContent(at('sessions')), /No session has settings of its own/);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { at, calls, hold, places, start } from '../harness.mjs';
+import { armed, at, calls, hold, places, start } from '../harness.mjs';
 
 let browser;
 before(async () => (browser = await start()));
@@ -132,7 +132,7 @@ test('groups are off, and one goes on only after a confirmation that no key give
     await tab.click(ON);
     assert.match(await tab.textContent(at('loosening')), /All agents[^]*Everyday reading[^]*Look at files/);
     const apply = at('loosen-apply');
-    await tab.waitForSelector(`${apply}[data-armed="true"]`);
+    await armed(tab, apply);
     await tab.focus(apply);
     await tab.keyboard.press('Enter');
     await tab.keyboard.press('Space');
@@ -211,7 +211,7 @@ test('rules that cannot be read are said so, and are moved aside only after the 
     assert.equal(await tab.isDisabled(at('rule-refuse')), true);
     await tab.click(at('rules-reset'));
     await tab.fill(at('reset-word'), 'RESET');
-    await tab.waitForSelector(`${at('reset-confirm')}[data-armed="true"]`);
+    await armed(tab, at('reset-confirm'));
     await tab.click(at('reset-confirm'));
     assert.match(await tab.textContent(at('rules-aside')), /rules\.json\.unusable/);
     await tab.waitForSelector(at('rules-unreadable'), { state: 'detached' });
