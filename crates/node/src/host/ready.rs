@@ -6,7 +6,7 @@ use crate::executor::sandbox::{self, Grounds, Standing, WayOut, Workspace};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Mutex as Turn, mpsc};
+use tokio::sync::{Mutex as Turn, MutexGuard as TurnGuard, mpsc};
 use tokio::time::{Instant, sleep_until};
 
 /// One for each folder, at most [`MOST`].
@@ -82,14 +82,18 @@ impl Ready {
     }
 }
 
-/// Ends all of them, and what they shared.
-struct Ended<'a>(&'a Host);
+/// Ends all of them, and what they shared; also with those that were only wished for.
+struct Ended<'a> {
+    host: &'a Host,
+    wishes: TurnGuard<'a, mpsc::Receiver<Workspace>>,
+}
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        let gone = std::mem::take(&mut *self.0.ready.boxes());
+        while self.wishes.try_recv().is_ok() {}
+        let gone = std::mem::take(&mut *self.host.ready.boxes());
         drop(gone);
-        self.0.scratches.clear();
+        self.host.scratches.clear();
     }
 }
 
@@ -97,8 +101,7 @@ impl Host {
     /// Has boxes stand ready where some were used, for as long as the future lives; none is there before, or
     /// after it. Begins with removing what boxes left when this program was killed.
     pub async fn stand_boxes(&self) {
-        let mut wishes = self.ready.wishes.lock().await;
-        let _ended = Ended(self);
+        let mut ended = Ended { host: self, wishes: self.ready.wishes.lock().await };
         let boxes = self.parts.boxes.clone();
         tokio::task::spawn_blocking(move || sandbox::tidy(&boxes));
         loop {
@@ -110,7 +113,7 @@ impl Host {
                 }
             };
             tokio::select! {
-                Some(workspace) = wishes.recv() => {
+                Some(workspace) = ended.wishes.recv() => {
                     if let Some(kept) = stand(workspace, &self.base_env, &self.grounds()).await {
                         self.ready.put(kept);
                     }
