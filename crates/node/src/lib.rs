@@ -15,3 +15,5 @@ pub mod host;
 pub mod memory;
 pub mod shortage;
 pub mod socket;
+#[cfg(test)]
+mod testing;

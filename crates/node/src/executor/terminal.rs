@@ -86,9 +86,10 @@ const END_OF_INPUT: u8 = 4;
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Bench, wait_for_file, wait_until_gone};
+    use super::super::tests::Bench;
     use super::super::{Controls, Heard, Tap, run};
     use super::*;
+    use crate::testing::{wait_for_file, wait_until_gone};
     use countersign_protocol::socket::ExecPayload;
     use pretty_assertions::assert_eq;
     use std::collections::BTreeMap;
@@ -152,7 +153,7 @@ mod tests {
         let bench = Bench::new();
         let file = bench.work().join("pid");
         let text = format!(
-            "(trap '' HUP TERM; echo $$ > {0}.new; mv {0}.new {0}; sleep 60; sleep 60) & sleep 60",
+            "(trap '' HUP TERM; echo $$ > {0}.new; mv {0}.new {0}; sleep 600; sleep 600) & sleep 600",
             file.display()
         );
         let ending = async {

@@ -2,6 +2,7 @@
 //! and real processes. A person is played by whoever answers the book.
 
 use super::*;
+use crate::testing::PATIENCE;
 use countersign_approvals::actor::Event;
 use countersign_approvals::book::Record;
 use countersign_approvals::history::Places;

@@ -1,11 +1,13 @@
 //! Real programs: good ones, and every way to be a bad one.
 
 use super::*;
+use crate::testing::{LIMIT, limit_after, wait_until};
 use pretty_assertions::assert_eq;
 use std::fs;
 use tempfile::TempDir;
 
-const LIMITS: Limits = Limits { time: Duration::from_secs(20), output: 4_096 };
+/// Nothing here reaches the time but what is to reach it.
+const LIMITS: Limits = Limits { time: LIMIT, output: 4_096 };
 
 /// A program of this text in a folder of its own.
 #[expect(clippy::disallowed_methods, reason = "the test writes a program")]
@@ -71,12 +73,7 @@ async fn a_program_that_reads_nothing_or_closes_its_end_is_no_trouble() {
 
 #[tokio::test]
 async fn a_gigabyte_is_read_and_thrown_away() {
-    let answer = call(
-        "#!/bin/sh\nhead -c 1000000000 /dev/zero",
-        b"",
-        Limits { time: Duration::from_secs(120), ..LIMITS },
-    );
-    let answer = answer.await.unwrap();
+    let answer = call("#!/bin/sh\nhead -c 1000000000 /dev/zero", b"", LIMITS).await.unwrap();
     assert!(answer.stdout.len() + answer.stderr.len() <= LIMITS.output, "{}", answer.stdout.len());
 }
 
@@ -89,19 +86,17 @@ async fn one_that_hangs_is_ended_with_its_children_even_if_it_ignores_that() {
     ] {
         let (_folder, program) = script(hangs);
         let env = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
-        // Long enough for the shell to have written its number, whatever else the machine does.
-        let limits = Limits { time: Duration::from_secs(2), ..LIMITS };
-        let result = program.call(b"{}", &env, limits, CancellationToken::new()).await;
-        assert_eq!(result, Err(CallError::TimedOut(limits.time)), "{hangs}");
-        let group = fs::read_to_string(format!("{}.pid", program.path())).unwrap();
+        let mut group = String::new();
+        let begun = wait_until("it says who it is", || {
+            group = fs::read_to_string(format!("{}.pid", program.path())).unwrap_or_default();
+            group.ends_with('\n')
+        });
+        let called = program.call(b"{}", &env, LIMITS, CancellationToken::new());
+        let (result, ()) = tokio::join!(called, limit_after(begun));
+        assert_eq!(result, Err(CallError::TimedOut(LIMIT)), "{hangs}");
         let group = rustix::process::Pid::from_raw(group.trim().parse().unwrap()).unwrap();
         // Whoever adopts what was killed takes a moment to bury it.
-        let buried = async {
-            while rustix::process::test_kill_process_group(group).is_ok() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        assert!(tokio::time::timeout(LIMITS.time, buried).await.is_ok(), "{hangs}");
+        wait_until(hangs, || rustix::process::test_kill_process_group(group).is_err()).await;
     }
 }
 

@@ -4,6 +4,7 @@ use super::super::program::{Limits, Program};
 use super::super::tests::Bench;
 use super::super::{Controls, run};
 use super::*;
+use crate::testing::PATIENCE;
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,11 +16,7 @@ use tokio_util::sync::CancellationToken;
 /// say who they are.
 const FOLDER: &str = "COUNTERSIGN_TEST_DIR";
 
-/// As long as the issue allows for the end of everything.
-const SOON: Duration = Duration::from_secs(5);
-
-/// A first process, one in the background, one that left its group, and one whose parents are gone: each says
-/// who it is and stays.
+/// A first process, one in the background, one that left its group, and one whose parents are gone: each says who it is and stays.
 const TREE: &str = "\
 me='echo $$ >> pids; exec sleep 600'
 sh -c \"$me\" &
@@ -103,7 +100,7 @@ impl Rig {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let pids = wait_for("the runs say who they are", PATIENCE, || {
+        let pids = wait_for("the runs say who they are", || {
             let text = fs::read_to_string(&file).unwrap_or_default();
             let pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
             (pids.len() == 2 * OF_TREE).then_some(pids)
@@ -118,7 +115,7 @@ impl Rig {
     /// The warden of this rig that is none of `not`.
     fn warden(&self, not: Option<i32>) -> i32 {
         let marker = format!("{VARIABLE}={}", self.runs().display());
-        wait_for("a warden", PATIENCE, || {
+        wait_for("a warden", || {
             fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
                 let pid = entry.file_name().to_str()?.parse().ok()?;
                 let environ = fs::read(entry.path().join("environ")).ok()?;
@@ -135,9 +132,7 @@ impl Rig {
     }
 
     fn all_end(&self) {
-        wait_for("everything has ended", SOON, || {
-            (!self.pids.iter().any(|pid| is_alive(*pid))).then_some(())
-        });
+        wait_for("everything has ended", || (!self.pids.iter().any(|pid| is_alive(*pid))).then_some(()));
     }
 
     fn left(&self) -> Vec<(String, End)> {
@@ -165,13 +160,13 @@ fn kill(pid: i32) {
     rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).ok();
 }
 
-fn wait_for<T>(what: &str, limit: Duration, mut attempt: impl FnMut() -> Option<T>) -> T {
+fn wait_for<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = attempt() {
             return found;
         }
-        assert!(began.elapsed() < limit, "did not happen: {what}");
+        assert!(began.elapsed() < PATIENCE, "did not happen: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -259,6 +254,3 @@ fn only_a_command_beside_the_app_that_nobody_else_may_write_is_its_warden() {
     fs::create_dir(&command).unwrap();
     assert_eq!(lighter(&app), None, "a folder");
 }
-
-/// Longest wait for what happens within a second on an idle machine.
-const PATIENCE: Duration = Duration::from_secs(30);

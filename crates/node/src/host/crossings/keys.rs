@@ -229,6 +229,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::PATIENCE;
     use pretty_assertions::assert_eq;
 
     /// A program, and its connection with an agent behind it that answers everything with this byte.
@@ -300,7 +301,7 @@ mod tests {
         program.write_all(&[0, 0]).await.unwrap();
         assert!(timeout(PAUSE, hung_up(&stream)).await.is_err());
         drop(program);
-        timeout(Duration::from_secs(10), hung_up(&stream)).await.unwrap();
+        timeout(PATIENCE, hung_up(&stream)).await.unwrap();
     }
 
     #[test]

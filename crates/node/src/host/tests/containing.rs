@@ -130,7 +130,7 @@ async fn where_a_command_ran_a_box_stands_ready_for_the_next_one() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), stood).await.unwrap();
+        tokio::time::timeout(PATIENCE, stood).await.unwrap();
     };
     let spaces = || -> Vec<PathBuf> {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();

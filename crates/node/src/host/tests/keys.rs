@@ -23,7 +23,7 @@ impl Agent {
         let agent = Self { folder, process };
         let began = std::time::Instant::now();
         while !socket.exists() {
-            assert!(began.elapsed() < Duration::from_secs(20), "no agent came up");
+            assert!(began.elapsed() < PATIENCE, "no agent came up");
             std::thread::sleep(Duration::from_millis(2));
         }
         agent.run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-C", "ann", "-f", "id"]);

@@ -65,9 +65,16 @@ async fn serve(place: &Arc<Place>, agent: &str, address: &str, word: &str) -> Ba
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), is_up).await.expect("a server");
-    // As long as an agent takes at least to think of the next command.
-    tokio::time::sleep(Duration::from_millis(110)).await;
+    tokio::time::timeout(PATIENCE, is_up).await.expect("a server");
+    // Other boxes know of it as soon as it is seen here.
+    let running = place.rig.host.running();
+    let mut changes = running.changes();
+    let is_seen = async {
+        while !running.views().iter().any(|run| run.servers.iter().any(|server| server.port == 3000)) {
+            changes.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(PATIENCE, is_seen).await.expect("a server that is seen");
     Background(stop.drop_guard(), runs)
 }
 
@@ -119,7 +126,7 @@ async fn a_server_is_there_for_a_command_that_stood_ready_and_for_one_that_waits
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), stood).await.unwrap();
+    tokio::time::timeout(PATIENCE, stood).await.unwrap();
     // It takes the box that stands there.
     let server = serve(&place, "coder", "127.0.0.1", "hello").await;
     let text = "until { exec 3<>/dev/tcp/127.0.0.1/3000; } 2>/dev/null; do sleep 0.05; done; cat <&3";
@@ -214,7 +221,7 @@ async fn a_server_is_shown_on_this_machine_when_a_person_wants_it_and_only_then(
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), seen).await.expect("a view")
+        tokio::time::timeout(PATIENCE, seen).await.expect("a view")
     };
     let mut view = view;
     let id = RequestId::from(view(None).await.request_id);

@@ -3,9 +3,8 @@
 
 use super::super::container::{Container, arguments};
 use super::*;
-use crate::executor::tests::{wait_for_file, wait_until_gone};
+use crate::testing::{LIMIT, limit_after, wait_for_file, wait_until_gone};
 use pretty_assertions::assert_eq;
-use std::time::Duration;
 
 /// Records each call, and runs what stands after the image.
 const PROGRAM: &str = "#!/bin/sh
@@ -148,16 +147,19 @@ async fn a_command_runs_and_its_end_is_told() {
 #[tokio::test]
 async fn the_limit_and_cancelling_kill_the_container_by_its_name() {
     let mut fake = Fake::new("podman");
-    // Long enough for it to begin on a machine that is busy.
-    fake.rig.bench.timeout = Some(Duration::from_secs(3));
-    let payload = fake.rig.shell("echo begun; exec sleep 60").await;
+    fake.rig.bench.timeout = Some(LIMIT);
+    let begun = fake.rig.bench.work().join("begun");
+    let (payload, ()) = tokio::join!(
+        fake.rig.shell("echo begun; : > begun; exec sleep 600"),
+        limit_after(wait_for_file(&begun))
+    );
     assert_eq!((payload.timed_out, payload.stdout.as_str()), (true, "begun\n"));
     assert_eq!(fake.called("kill"), ["kill".to_owned(), fake.name()]);
     wait_until_gone(container(&fake)).await;
     let fake = Fake::new("docker");
     let begun = fake.rig.bench.work().join("begun");
     let cancel = fake.rig.bench.cancel.clone();
-    let (payload, ()) = tokio::join!(fake.rig.shell(": > begun; exec sleep 60"), async {
+    let (payload, ()) = tokio::join!(fake.rig.shell(": > begun; exec sleep 600"), async {
         wait_for_file(&begun).await;
         cancel.cancel();
     });
@@ -171,7 +173,7 @@ async fn dropping_a_run_kills_the_container_too() {
     let fake = Fake::new("docker");
     let begun = fake.rig.bench.work().join("begun");
     tokio::select! {
-        payload = fake.rig.shell(": > begun; exec sleep 60") => panic!("ended: {payload:?}"),
+        payload = fake.rig.shell(": > begun; exec sleep 600") => panic!("ended: {payload:?}"),
         () = wait_for_file(&begun) => {}
     }
     wait_for_file(&fake.folder.join("kill")).await;

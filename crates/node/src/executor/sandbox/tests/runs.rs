@@ -1,10 +1,9 @@
 //! What runs in a sandbox is what was approved, and it ends as runs end.
 
-use super::super::super::tests::{wait_for_file, wait_until_gone};
 use super::*;
+use crate::testing::{LIMIT, PATIENCE, limit_between, wait_for_file, wait_until_gone};
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::{MetadataExt, symlink};
-use std::time::Duration;
 
 #[tokio::test]
 async fn a_command_runs_with_its_arguments_folder_and_environment() {
@@ -52,10 +51,12 @@ async fn exit_codes_output_and_signals_are_told() {
 #[tokio::test]
 async fn a_limit_ends_the_run_gently_first_and_then_with_all_it_started() {
     let mut rig = Rig::new();
-    rig.bench.timeout = Some(Duration::from_millis(700));
-    let text = "trap 'echo asked; exit 0' TERM; (trap '' TERM; setsid sh -c 'while :; do date > alive; sleep .01; done') & \
-                echo begun; while :; do sleep .02; done";
-    let payload = rig.shell(text).await;
+    rig.bench.timeout = Some(LIMIT);
+    let text = "trap 'echo asked; : > asked; exit 0' TERM; (trap '' TERM; setsid sh -c 'while :; do date > alive; sleep .01; done') & \
+                echo begun; : > begun; while :; do sleep .02; done";
+    let [begun, asked] = ["begun", "asked"].map(|name| rig.bench.work().join(name));
+    let limit = limit_between(wait_for_file(&begun), wait_for_file(&asked));
+    let (payload, ()) = tokio::join!(rig.shell(text), limit);
     let told = (payload.timed_out, payload.exit_code, payload.stdout.as_str(), payload.error.as_deref());
     assert_eq!(told, (true, None, "begun\nasked\n", Some("timeout")), "{payload:?}");
     assert_still(&rig.bench.work().join("alive")).await;
@@ -153,7 +154,7 @@ pub(super) async fn assert_still(path: &Path) {
         let now = written();
         unchanged = if now == last { unchanged + 1 } else { 0 };
         last = now;
-        assert!(began.elapsed() < Duration::from_secs(20), "it is still written");
+        assert!(began.elapsed() < PATIENCE, "it is still written");
     }
 }
 

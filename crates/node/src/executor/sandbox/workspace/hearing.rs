@@ -165,9 +165,9 @@ const NOWHERE: i32 = -1;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::PATIENCE;
     use futures_util::future::poll_immediate;
     use std::fs;
-    use std::time::Duration;
     use tokio::time::timeout;
 
     fn of(folder: &Path, name: &str) -> Hearing {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     async fn hears(hearing: &Hearing) {
-        timeout(Duration::from_secs(20), hearing.heard()).await.unwrap();
+        timeout(PATIENCE, hearing.heard()).await.unwrap();
     }
 
     #[tokio::test]

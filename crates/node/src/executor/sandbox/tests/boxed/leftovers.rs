@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::executor::sandbox::tests::runs::assert_still;
-use crate::executor::tests::wait_for_file;
+use crate::testing::wait_for_file;
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 

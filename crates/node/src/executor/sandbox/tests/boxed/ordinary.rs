@@ -1,7 +1,7 @@
 //! Work that needs no question goes on as outside.
 
 use super::*;
-use crate::executor::tests::wait_for_file;
+use crate::testing::wait_for_file;
 use pretty_assertions::assert_eq;
 
 #[tokio::test]
