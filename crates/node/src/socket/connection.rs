@@ -7,7 +7,7 @@ use super::places::{Reader, Room};
 use super::rate::Bucket;
 use super::server::{Call, Handler, Peer};
 use crate::executor::Outlet;
-use countersign_approvals::ports::Ports;
+use countersign_approvals::ports::{Clock, Ports};
 use countersign_protocol::limits::{SOCKET_REQUEST_LINE_BYTES, SOCKET_RESPONSE_LINE_BYTES};
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::{
@@ -37,8 +37,12 @@ pub(super) struct Shared<H> {
 }
 
 /// Limits over all connections.
-#[derive(Debug)]
-pub(super) struct Gate(Mutex<Counters>);
+pub(super) struct Gate {
+    clock: Arc<dyn Clock>,
+    /// The same moment twice: when this was made, and what the clock said then.
+    began: (Instant, i64),
+    counters: Mutex<Counters>,
+}
 
 #[derive(Debug)]
 struct Counters {
@@ -48,31 +52,38 @@ struct Counters {
 }
 
 impl Gate {
-    pub(super) fn new() -> Self {
-        let now = Instant::now();
-        Self(Mutex::new(Counters {
-            failures: Bucket::new(FAILURE_BURST, FAILURES_PER_SECOND, now),
-            requests: Bucket::new(REQUEST_BURST, REQUESTS_PER_SECOND, now),
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let began = (Instant::now(), clock.steady_ms());
+        let counters = Mutex::new(Counters {
+            failures: Bucket::new(FAILURE_BURST, FAILURES_PER_SECOND, began.0),
+            requests: Bucket::new(REQUEST_BURST, REQUESTS_PER_SECOND, began.0),
             replays: Replays::default(),
-        }))
+        });
+        Self { clock, began, counters }
+    }
+
+    fn now(&self) -> Instant {
+        let (began, began_ms) = self.began;
+        let since = u64::try_from(self.clock.steady_ms().saturating_sub(began_ms)).unwrap_or_default();
+        began + Duration::from_millis(since)
     }
 
     fn counters(&self) -> MutexGuard<'_, Counters> {
         // The counters stay meaningful whatever a panicking holder was doing.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a failed authentication is still worth an answer.
     fn answers_failure(&self) -> bool {
-        self.counters().failures.take(Instant::now())
+        self.counters().failures.take(self.now())
     }
 
     fn admits_request(&self) -> bool {
-        self.counters().requests.take(Instant::now())
+        self.counters().requests.take(self.now())
     }
 
     fn admits_frame(&self, frame: &ExecFrame) -> Result<(), ExecError> {
-        let now = Instant::now();
+        let now = self.now();
         let mut counters = self.counters();
         if !counters.requests.take(now) {
             return Err(too_many());
@@ -447,11 +458,11 @@ pub(super) const GONE_GRACE: Duration = Duration::from_secs(5);
 /// Bytes read at once, as the peers do.
 const READ_CHUNK_BYTES: usize = 4_096;
 
-/// Failed authentications that get an answer: 20 at once, then 2 a second (20 in 10 s). More are closed
-/// without one, so that guessing is slow to learn from and cheap to refuse; right tokens are not affected.
-const FAILURE_BURST: u32 = 20;
+/// Failed authentications that get an answer: 20 at once, then 2 a second (20 in 10 s). More are closed without one,
+/// so that guessing is slow to learn from and cheap to refuse; right tokens are not affected.
+pub(super) const FAILURE_BURST: u32 = 20;
 const FAILURES_PER_SECOND: u32 = 2;
 
 /// Authenticated requests: 64 a second with bursts of twice that. An agent that sends more floods its person.
-const REQUEST_BURST: u32 = 128;
+pub(super) const REQUEST_BURST: u32 = 128;
 const REQUESTS_PER_SECOND: u32 = 64;

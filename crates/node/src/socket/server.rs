@@ -78,7 +78,8 @@ pub fn start<H: Handler>(
         Box::new(move || token_of(&store.current()))
     };
     let owner = rustix::process::geteuid().as_raw();
-    let shared = Arc::new(Shared { handler, ports, token, owner, gate: Gate::new(), room: Room::new() });
+    let gate = Gate::new(Arc::clone(&ports.clock));
+    let shared = Arc::new(Shared { handler, ports, token, owner, gate, room: Room::new() });
     tracker.spawn(keep_listening(store, shared, stop, Watchers { state, restored }));
     receiver
 }

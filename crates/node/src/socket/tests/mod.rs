@@ -16,6 +16,7 @@ use super::server::Watchers;
 use super::server::{Call, Handler, serve};
 use super::vigil::Restored;
 use super::{auth, client};
+use crate::testing::PATIENCE;
 use countersign_approvals::ports::{Clock, IdSource, Ports};
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::{AskRequest, ExecError, ExecPayload, ExecRequest};
@@ -37,18 +38,17 @@ use tokio_util::sync::CancellationToken;
 /// Where the fake clock stands, in Unix milliseconds.
 const NOW: i64 = 1_760_000_000_000;
 
-/// Long enough for a loaded machine; reached only when a test fails.
-const PATIENCE: Duration = Duration::from_secs(20);
-
+/// It stands at [`NOW`]; how much time has passed is what a test says, and none by itself.
+#[derive(Default)]
 struct FakeClock(AtomicI64);
 
 impl Clock for FakeClock {
     fn now_ms(&self) -> i64 {
-        self.0.load(Ordering::Relaxed)
+        NOW
     }
 
     fn steady_ms(&self) -> i64 {
-        self.now_ms()
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -65,7 +65,7 @@ impl IdSource for FixedIds {
 }
 
 fn fake_ports() -> Ports {
-    Ports { clock: Arc::new(FakeClock(AtomicI64::new(NOW))), ids: Arc::new(FixedIds) }
+    Ports { clock: Arc::new(FakeClock::default()), ids: Arc::new(FixedIds) }
 }
 
 fn token(text: &str) -> SocketToken {
@@ -112,6 +112,7 @@ impl Handler for Answering {
 /// A serving socket, seen from outside and from its handler.
 struct Rig {
     folder: TempDir,
+    clock: Arc<FakeClock>,
     token: Arc<Mutex<Option<SocketToken>>>,
     asked: mpsc::UnboundedReceiver<Asked>,
     ordered: mpsc::UnboundedReceiver<Ordered>,
@@ -134,12 +135,15 @@ impl Rig {
         let (asked_in, asked) = mpsc::unbounded_channel();
         let (ordered_in, ordered) = mpsc::unbounded_channel();
         let current = Arc::clone(&token);
+        let clock = Arc::new(FakeClock::default());
+        let ports = Ports { clock: clock.clone(), ids: Arc::new(FixedIds) };
+        let gate = Gate::new(clock.clone());
         let shared = Arc::new(Shared {
             handler: Arc::new(Answering { asked: asked_in, ordered: ordered_in }),
-            ports: fake_ports(),
+            ports,
             token: Box::new(move || current.lock().unwrap().clone()),
             owner,
-            gate: Gate::new(),
+            gate,
             room: Room::new(),
         });
         let stop = CancellationToken::new();
@@ -151,7 +155,7 @@ impl Rig {
             tokio::spawn(
                 async move { serve(listener, &shared, &ended, std::future::pending(), &told).await },
             );
-        Self { folder, token, asked, ordered, stop, server, state, restored }
+        Self { folder, clock, token, asked, ordered, stop, server, state, restored }
     }
 
     fn path(&self) -> PathBuf {
@@ -181,6 +185,11 @@ impl Rig {
 
     async fn ordered(&mut self) -> Ordered {
         within(self.ordered.recv()).await.unwrap()
+    }
+
+    /// A second passes for those who sent too much.
+    fn second_passes(&self) {
+        self.clock.0.fetch_add(1_000, Ordering::Relaxed);
     }
 
     fn heard_nothing(&mut self) -> bool {
