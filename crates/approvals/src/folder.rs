@@ -179,6 +179,7 @@ pub(crate) fn is_ours(stat: &Stat) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{IMPATIENCE, PATIENCE};
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn mode(path: &Path) -> u32 {
@@ -207,10 +208,10 @@ mod tests {
     fn a_lock_is_held_by_one_and_released_with_its_value() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::open(dir.path()).unwrap().unwrap();
-        let held = folder.lock("x.lock", Duration::ZERO).unwrap();
-        assert!(matches!(folder.lock("x.lock", Duration::from_millis(15)), Err(FolderError::Locked(_))));
+        let held = folder.lock("x.lock", PATIENCE).unwrap();
+        assert!(matches!(folder.lock("x.lock", IMPATIENCE), Err(FolderError::Locked(_))));
         drop(held);
-        let _again = folder.lock("x.lock", Duration::ZERO).unwrap();
+        let _again = folder.lock("x.lock", PATIENCE).unwrap();
         assert_eq!(mode(&dir.path().join("x.lock")), 0o600);
     }
 

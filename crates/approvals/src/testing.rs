@@ -1,4 +1,4 @@
-//! Chosen time and ids for tests.
+//! Chosen time and ids for tests, and how long they wait.
 
 use crate::ports::{Clock, IdSource, Ports};
 use crate::question::{Command as Wanted, Door, Offer, Place, Question, Runner, Subject, peer_asks};
@@ -13,6 +13,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Longest wait for what has to happen, in real time. It says that a test fails, and never how fast the machine is: where all is well,
+/// nothing takes nearly as long, however slow and busy that is. Locks are waited for as long: a process that another test starts holds
+/// what is open here until it runs its own program.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// For tests that wait for a lock in vain.
+pub(crate) const IMPATIENCE: Duration = Duration::from_millis(30);
 
 /// A clock that stands where it was set.
 #[derive(Debug)]

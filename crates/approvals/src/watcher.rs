@@ -84,10 +84,8 @@ fn identity(dir: &Path) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::PATIENCE;
     use std::fs;
-
-    /// How long a report may take, in real time.
-    const PATIENCE: Duration = Duration::from_secs(20);
 
     async fn woken(wake: &Notify) {
         tokio::time::timeout(PATIENCE, wake.notified()).await.expect("a change is reported");

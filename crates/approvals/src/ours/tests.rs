@@ -1,9 +1,9 @@
 use super::*;
+use crate::testing::PATIENCE;
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::sync::mpsc;
-use std::time::Duration;
 
 const MOST: u64 = 1_024;
 
@@ -16,7 +16,7 @@ fn said(path: &Path, others: Others) -> String {
     let (sender, receiver) = mpsc::channel();
     let of = path.to_owned();
     std::thread::spawn(move || sender.send(read(&of, MOST, others).map(|text| text.map(|text| text.len()))));
-    match receiver.recv_timeout(Duration::from_secs(10)).expect("the reader waits") {
+    match receiver.recv_timeout(PATIENCE).expect("the reader waits") {
         Ok(length) => format!("{length:?}"),
         Err(error) => error.to_string(),
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fault;
-use crate::testing::{child_role, ports, start_child};
+use crate::testing::{PATIENCE, child_role, ports, start_child};
 use countersign_protocol::document::FILE_NAME;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -13,9 +13,6 @@ use tokio::time::Instant;
 
 /// Rules that each of two competing processes adds.
 const RULES: usize = 100;
-
-/// How long a test waits for what the system reports, in real time.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running store.
 struct Rig {
@@ -205,7 +202,7 @@ const CHILD: &str = "store::tests::child";
 #[ignore = "other tests start it as a process of its own"]
 fn child() {
     let Some((role, dir)) = child_role() else { panic!("started by hand") };
-    let mut owner = DocumentOwner::open(&dir, Ports::system());
+    let mut owner = DocumentOwner::open(&dir, Ports::system()).with_patience(PATIENCE);
     match role.split_once(':').unwrap() {
         ("die", step) => {
             fault::die_at(step.parse().unwrap());
@@ -268,7 +265,7 @@ fn killed_at_any_step_of_a_write_the_document_is_the_old_or_the_new_one() {
 /// A later writer is not in the way of what a killed one left, and sweeps it.
 fn recovers(dir: &Path) {
     let (ports, clock) = ports();
-    let mut owner = DocumentOwner::open(dir, ports).with_patience(Duration::ZERO);
+    let mut owner = DocumentOwner::open(dir, ports).with_patience(PATIENCE);
     owner.edit(&adding("/later")).unwrap();
     let list = read_json(dir)["agents"]["main"]["allowlist"].as_array().unwrap().clone();
     assert_eq!(list.last().unwrap()["pattern"], "/later");

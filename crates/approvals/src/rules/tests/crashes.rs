@@ -18,7 +18,7 @@ const CHILD: &str = "rules::tests::crashes::child";
 #[ignore = "other tests start it as a process of its own"]
 fn child() {
     let Some((role, dir)) = child_role() else { panic!("started by hand") };
-    let mut owner = RulesOwner::open(&folders(&dir), Ports::system());
+    let mut owner = RulesOwner::open(&folders(&dir), Ports::system()).with_patience(PATIENCE);
     match role.split_once(':').unwrap() {
         ("edit", step) => {
             fault::die_at(step.parse().unwrap());

@@ -6,9 +6,6 @@ use crate::owned::Owned as _;
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::symlink;
 
-/// How long a test waits for what the system reports, in real time.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 #[test]
 fn a_missing_document_is_an_empty_one_and_makes_no_file() {
     let rig = Rig::empty();
@@ -88,14 +85,16 @@ fn a_lock_held_elsewhere_is_waited_for_and_then_reported() {
     let mut rig = Rig::with(&[rule("a", json!({ "limits": { "uses": 1 } }))]);
     let hold = |folder: &str, name: &str| {
         let folder = Folder::open(&rig.dir.path().join(folder)).unwrap().unwrap();
-        folder.lock(&format!("{name}.lock"), Duration::ZERO).unwrap()
+        folder.lock(&format!("{name}.lock"), PATIENCE).unwrap()
     };
     let (document, uses) = (hold("config", FILE_NAME), hold("state", USES_FILE_NAME));
+    rig.owner = rig.owner.with_patience(IMPATIENCE);
     let error = rig.owner.edit(&confirmed(vec![adding(json!({}))])).unwrap_err();
     assert!(matches!(error, RulesError::Locked { waited_ms: 30, .. }), "{error}");
     let error = rig.owner.spend(&["a".to_owned()]).unwrap_err();
     assert!(matches!(error, NotSpent::Failed(RulesError::Locked { .. })), "{error}");
     drop((document, uses));
+    rig.owner = rig.owner.with_patience(PATIENCE);
     assert!(rig.spend("a"));
     rig.apply(vec![adding(json!({ "program": "ls" }))]);
 }

@@ -9,7 +9,7 @@ mod spending;
 use super::owner::RulesOwner;
 use super::*;
 use crate::owned::Owned as _;
-use crate::testing::{FakeClock, ports};
+use crate::testing::{FakeClock, IMPATIENCE, PATIENCE, ports};
 use countersign_protocol::rule_edits::RuleState;
 use countersign_protocol::rules::{CommandRule, FILE_NAME, RuleDraft};
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ impl Rig {
         }
         prepare(dir.path());
         let (ports, clock) = ports();
-        let owner = RulesOwner::open(&folders(dir.path()), ports).with_patience(Duration::from_millis(30));
+        let owner = RulesOwner::open(&folders(dir.path()), ports).with_patience(PATIENCE);
         Self { dir, clock, owner }
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{FakeClock, ports};
+use crate::testing::{FakeClock, IMPATIENCE, PATIENCE, ports};
 use countersign_policy::document::EditError;
 use countersign_protocol::vocabulary::{Ask, Security};
 use pretty_assertions::assert_eq;
@@ -31,7 +31,7 @@ impl Rig {
         let dir = tempfile::tempdir().unwrap();
         prepare(dir.path());
         let (ports, clock) = ports();
-        let owner = DocumentOwner::open(dir.path(), ports).with_patience(Duration::from_millis(30));
+        let owner = DocumentOwner::open(dir.path(), ports).with_patience(PATIENCE);
         Self { dir, clock, owner }
     }
 
@@ -615,10 +615,12 @@ fn reset_moves_only_what_is_unusable_aside() {
 fn a_lock_held_elsewhere_is_waited_for_and_then_reported() {
     let mut rig = Rig::with(PLAIN);
     let folder = Folder::open(rig.dir.path()).unwrap().unwrap();
-    let held = folder.lock(&file::lock_name(FILE_NAME), Duration::ZERO).unwrap();
+    let held = folder.lock(&file::lock_name(FILE_NAME), PATIENCE).unwrap();
+    rig.owner = rig.owner.with_patience(IMPATIENCE);
     let error = rig.owner.edit(&confirmed(vec![add("/a")])).unwrap_err();
     assert!(matches!(error, StoreError::Locked { waited_ms: 30 }), "{error}");
     drop(held);
+    rig.owner = rig.owner.with_patience(PATIENCE);
     rig.owner.edit(&confirmed(vec![add("/a")])).unwrap();
 }
 
@@ -648,7 +650,7 @@ fn what_this_program_left_half_written_is_swept_at_once_unless_it_is_being_writt
     let written = std_fs::metadata(rig.dir.path().join(own)).unwrap();
     rig.clock.set(std::os::unix::fs::MetadataExt::mtime(&written) * 1000);
     let folder = Folder::open(rig.dir.path()).unwrap().unwrap();
-    let held = folder.lock(&file::lock_name(FILE_NAME), Duration::ZERO).unwrap();
+    let held = folder.lock(&file::lock_name(FILE_NAME), PATIENCE).unwrap();
     assert_eq!(rig.owner.sweep().unwrap(), 0);
     drop(held);
     assert_eq!(rig.owner.sweep().unwrap(), 1);
