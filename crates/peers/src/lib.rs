@@ -13,3 +13,5 @@ pub mod nodes;
 pub mod pets;
 pub mod runner;
 pub mod secrets;
+#[cfg(test)]
+mod testing;

@@ -5,6 +5,7 @@ mod hostile;
 use super::*;
 use crate::gateway::tests::{APPROVER, Client};
 use crate::gateway::{self, Serving};
+use crate::testing::LIMIT;
 use countersign_approvals::actor::{Event, PresenterGuard};
 use countersign_approvals::book::{Ending, MAX_PENDING_OF_GATEWAY, Record};
 use countersign_approvals::history;
@@ -19,7 +20,6 @@ use countersign_protocol::vocabulary::Decision;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
-use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::broadcast;
 use tokio_tungstenite::tungstenite::Message;
@@ -166,8 +166,6 @@ impl Here {
         outcomes.collect()
     }
 }
-
-const LIMIT: Duration = Duration::from_secs(30);
 
 fn edit(url: &str, secret: &str) -> GatewayEdit {
     GatewayEdit {

@@ -6,6 +6,7 @@ use super::*;
 use crate::connections;
 use crate::gateway::tests::{APPROVER, Client};
 use crate::gateway::{self, Serving};
+use crate::testing::LIMIT;
 use countersign_approvals::Ticket;
 use countersign_approvals::actor::PresenterGuard;
 use countersign_approvals::book::RequestedBy;
@@ -26,8 +27,6 @@ mod gateways;
 mod posts;
 
 const TOKEN: &str = "a token of this test";
-
-const LIMIT: Duration = Duration::from_secs(30);
 
 fn paths(folder: &TempDir) -> Paths {
     let state = folder.path().to_str().unwrap().to_owned();
@@ -130,7 +129,7 @@ impl Here {
         self.core.stop().await;
         drop((self.connections, self.forward));
         self.tracker.close();
-        assert!(tokio::time::timeout(Duration::from_secs(4), self.tracker.wait()).await.is_ok(), "bounded");
+        assert!(tokio::time::timeout(LIMIT, self.tracker.wait()).await.is_ok(), "bounded");
         self.folder
     }
 }

