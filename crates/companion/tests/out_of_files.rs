@@ -18,7 +18,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -53,15 +53,15 @@ impl Hoard {
         let socket = self.socket();
         rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
         let mut stream = UnixStream::from(socket);
-        stream.set_read_timeout(Some(AT_ONCE))?;
-        let called = Instant::now();
+        stream.set_read_timeout(Some(PATIENCE))?;
         // Whoever is refused may be so before it has said anything.
         let _ = stream.write_all(format!("{line}\n").as_bytes());
         let mut said = Vec::new();
         // What came before a reset has come.
-        let _ = stream.read_to_end(&mut said);
+        let read = stream.read_to_end(&mut said);
         let said = String::from_utf8(said)?;
-        ensure!(called.elapsed() < AT_ONCE, "{} did not close: {said:?}", path.display());
+        let is_open = read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        ensure!(!is_open, "{} did not close: {said:?}", path.display());
         Ok(said)
     }
 }
@@ -163,8 +163,6 @@ const DESCRIPTORS: u64 = 256;
 /// and two seconds.
 const GIVEN_UP: Duration = Duration::from_secs(4);
 
-/// Longest that a caller may wait, on a loaded machine.
-const AT_ONCE: Duration = Duration::from_secs(5);
-
-/// Reached only when the test fails.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where all is well,
+/// nothing takes nearly as long, however slow and busy that is.
+const PATIENCE: Duration = Duration::from_secs(120);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::control;
-use crate::testing::paths;
+use crate::testing::{PATIENCE, paths};
 use crate::wiring::Companion;
 use countersign_core::paths::Paths;
 use countersign_core::private;
@@ -55,7 +55,7 @@ impl Rig {
 
     /// Asks over the channel of the command line.
     async fn call(&self, request: ControlRequest) -> ControlResponse {
-        control::call(&self.paths.control_socket(), &request, Duration::from_secs(20)).await.unwrap()
+        control::call(&self.paths.control_socket(), &request, PATIENCE).await.unwrap()
     }
 }
 
