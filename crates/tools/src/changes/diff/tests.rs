@@ -89,8 +89,8 @@ fn hostile_texts_are_compared_in_bounded_time() {
     let old: String = (0..COMPARED_LINES - 8).map(|n| format!("{}\n", n * n % 7)).collect();
     let new: String = (0..COMPARED_LINES - 8).map(|n| format!("{}\n", n * n * n % 5)).collect();
     assert!(!between(&old, &new).is_complete());
-    // Far above what it takes, far below what comparing all with all would.
-    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    // Far above what it takes on any machine, far below what comparing all with all would.
+    assert!(start.elapsed() < std::time::Duration::from_secs(120), "{:?}", start.elapsed());
 }
 
 #[test]
