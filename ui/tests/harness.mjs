@@ -52,10 +52,11 @@ export async function start() {
 }
 
 /**
- * Opens a page of the mock, in a tab of the context for this scale: the UI stores nothing in the browser, and code that a
- * tab has compiled need not be compiled again by the next. `start` holds members of the mock backend to begin with. What a person
- * has to wait for is over when the test says so, by {@link armed} or a key, and not before; with `waits: 'real'` it takes its time.
- * Anything that the page logs as an error, a violation of the content security policy included, is collected in `errors`.
+ * Opens a page of the mock, in a tab of the context for this scale: the UI stores nothing in the browser, and code that
+ * a tab has compiled need not be compiled again by the next. `start` holds members of the mock backend to begin with.
+ * What a person has to wait for is over when the test says so, by {@link armed} or a key, and not before; with
+ * `waits: 'real'` it takes its time. Anything that the page logs as an error, a violation of the content security
+ * policy included, is collected in `errors`.
  */
 async function open(browser, contexts, base, page, options = {}) {
   const {
@@ -148,8 +149,8 @@ export function shows(tab, id) {
 }
 
 /**
- * Runs in a page before its own scripts: timers of these lengths never come by themselves. `over` lets those come that have waited until
- * then, in their order.
+ * Runs in a page before its own scripts: timers of these lengths never come by themselves. `over` lets those come that
+ * have waited until then, in their order.
  */
 function holdWaits(lengths) {
   const held = new Map();
@@ -189,7 +190,10 @@ export function waited(tab) {
   return over(tab, ARMING_MS, `${at('card')}[data-painted="true"][data-counting="false"]`);
 }
 
-/** Delays before what lets something run works, in milliseconds: of the settings that pages begin with, and one that a test sets. */
+/**
+ * Delays before what lets something run works, in milliseconds: of the settings that pages begin with, and one
+ * that a test sets.
+ */
 const ARMING_MS = [1_500, 1_600];
 
 /** Without a key before keys count, in milliseconds. */

@@ -15,9 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Longest wait for what has to happen, in real time. It says that a test fails, and never how fast the machine is: where all is well,
-/// nothing takes nearly as long, however slow and busy that is. Locks are waited for as long: a process that another test starts holds
-/// what is open here until it runs its own program.
+/// Longest wait for what has to happen, in real time. It says that a test fails, and never how fast the
+/// machine is: where all is well, nothing takes nearly as long, however slow and busy that is. Locks are
+/// waited for as long: a process that another test starts holds what is open here until it runs
+/// its own program.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// For tests that wait for a lock in vain.

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::sync::broadcast;
 
-/// Longest wait for what has to happen, in real time. It says that a test fails, and never how fast the machine is: where all is
-/// well, nothing takes nearly as long, however slow and busy that is.
+/// Longest wait for what has to happen, in real time. It says that a test fails, and never how fast the
+/// machine is: where all is well, nothing takes nearly as long, however slow and busy that is.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Pause between two tries of what is refused while it was not in view for long enough.

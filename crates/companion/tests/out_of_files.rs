@@ -163,6 +163,6 @@ const DESCRIPTORS: u64 = 256;
 /// and two seconds.
 const GIVEN_UP: Duration = Duration::from_secs(4);
 
-/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where all is well,
-/// nothing takes nearly as long, however slow and busy that is.
+/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where
+/// all is well, nothing takes nearly as long, however slow and busy that is.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,21 +1,24 @@
-//! What the tests of this crate share: how they wait, and how a run's time is over without one that says how long that takes.
+//! What the tests of this crate share: how they wait, and how a run's time is over without one that says how
+//! long that takes.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where all is well, nothing takes
-/// nearly as long, however slow and busy that is.
+/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where
+/// all is well, nothing takes nearly as long, however slow and busy that is.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The limit of runs that are to reach it: [`limit_after`] says when.
 pub(crate) const LIMIT: Duration = Duration::from_secs(3_600);
 
-/// Has [`LIMIT`] be over as soon as `begun` is, so that a run reaches it neither before it has begun nor long after.
+/// Has [`LIMIT`] be over as soon as `begun` is, so that a run reaches it neither before it has
+/// begun nor long after.
 pub(crate) async fn limit_after(begun: impl Future<Output = ()>) {
     limit_between(begun, async {}).await;
 }
 
-/// The same, and the clock stands until `told` is over: whoever is told to end has all the time that the machine takes.
+/// The same, and the clock stands until `told` is over: whoever is told to end has all the time that
+/// the machine takes.
 pub(crate) async fn limit_between(begun: impl Future<Output = ()>, told: impl Future<Output = ()>) {
     begun.await;
     tokio::time::pause();
@@ -38,8 +41,8 @@ pub(crate) async fn wait_until_gone(pid: i32) {
     .await;
 }
 
-/// Waits until it is so, yielding to the runtime. The machine's clock says when that is given up, because a test may stop the
-/// runtime's.
+/// Waits until it is so, yielding to the runtime. The machine's clock says when that is given up, because a
+/// test may stop the runtime's.
 pub(crate) async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { add, armed, at, left, shows, start, waited } from '../harness.mjs';
 
-/** Milliseconds from the event to the paint: about 300 on a quiet machine, and never as much as this, however slow one is. */
+/**
+ * Milliseconds from the event to the paint: about 300 on a quiet machine, and never as much as this,
+ * however slow one is.
+ */
 const SLOW_MS = 60_000;
 
 let browser;

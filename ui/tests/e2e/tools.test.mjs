@@ -7,7 +7,10 @@ const ALLOW = at('allow-once');
 /** A line of a diff. */
 const ROW = '.rows > .row';
 
-/** Milliseconds from the event to the paint of 10 000 lines: well under a second on a quiet machine, and never as much as this. */
+/**
+ * Milliseconds from the event to the paint of 10 000 lines: well under a second on a quiet machine, and never
+ * as much as this.
+ */
 const SLOW_MS = 60_000;
 
 let browser;

@@ -115,8 +115,8 @@ pub(super) struct House {
     _folder: TempDir,
 }
 
-/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where all is well,
-/// nothing takes nearly as long, however slow and busy that is.
+/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where
+/// all is well, nothing takes nearly as long, however slow and busy that is.
 const WAITING: Duration = Duration::from_secs(120);
 
 impl House {

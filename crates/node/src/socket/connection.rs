@@ -458,8 +458,8 @@ pub(super) const GONE_GRACE: Duration = Duration::from_secs(5);
 /// Bytes read at once, as the peers do.
 const READ_CHUNK_BYTES: usize = 4_096;
 
-/// Failed authentications that get an answer: 20 at once, then 2 a second (20 in 10 s). More are closed without one,
-/// so that guessing is slow to learn from and cheap to refuse; right tokens are not affected.
+/// Failed authentications that get an answer: 20 at once, then 2 a second (20 in 10 s). More are closed
+/// without one, so that guessing is slow to learn from and cheap to refuse; right tokens are not affected.
 pub(super) const FAILURE_BURST: u32 = 20;
 const FAILURES_PER_SECOND: u32 = 2;
 

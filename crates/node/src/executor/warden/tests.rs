@@ -16,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 /// say who they are.
 const FOLDER: &str = "COUNTERSIGN_TEST_DIR";
 
-/// A first process, one in the background, one that left its group, and one whose parents are gone: each says who it is and stays.
+/// A first process, one in the background, one that left its group, and one whose parents are gone: each says
+/// who it is and stays.
 const TREE: &str = "\
 me='echo $$ >> pids; exec sleep 600'
 sh -c \"$me\" &

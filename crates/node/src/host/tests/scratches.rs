@@ -168,8 +168,8 @@ async fn it_ends_with_the_app_and_what_a_killed_one_left_when_it_starts() {
     std::fs::create_dir_all(killed.join("tmp/a")).unwrap();
     app.abort();
     gone(shared.clone()).await;
-    // What is locked at that moment is left to the next start, and a process that another test starts just now holds every lock
-    // until it runs its own program.
+    // What is locked at that moment is left to the next start, and a process that another test starts just
+    // now holds every lock until it runs its own program.
     let mut app = starts();
     let is_gone = async {
         while killed.exists() {

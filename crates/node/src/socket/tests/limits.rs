@@ -45,7 +45,8 @@ fn shared() -> (Arc<Shared<Answering>>, mpsc::UnboundedReceiver<Asked>, mpsc::Un
     (Arc::new(shared), asked, ordered)
 }
 
-// At the server's end: the other one hears of the end only when no process that another test starts just now has a copy of it.
+// At the server's end: the other one hears of the end only when no process that another test starts just now
+// has a copy of it.
 #[tokio::test(start_paused = true)]
 async fn a_requester_that_sends_nothing_more_is_closed_after_fifteen_seconds() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
