@@ -137,7 +137,9 @@ impl Plan {
         for file in files {
             let is_above =
                 file.as_os_str().is_empty() || EVERYTHING.iter().any(|name| file == Path::new(name));
-            if let Ok(page) = file.strip_prefix("ui") {
+            if OF_THE_FORGE.iter().any(|folder| file.starts_with(folder)) {
+                plan.pages.push(PathBuf::from(TEST_OF_THE_FORGE));
+            } else if let Ok(page) = file.strip_prefix("ui") {
                 // The folder itself.
                 let is_whole = page.as_os_str().is_empty();
                 plan.pages.push(if is_whole { PathBuf::from(".") } else { page.to_owned() });
@@ -243,6 +245,10 @@ fn named(paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
 /// The package whose tests are stories of the whole program.
 const STORIES: &str = "countersign-tests";
 
+/// What the forge reads, and the test of that among those of the pages.
+const OF_THE_FORGE: [&str; 2] = [".ci", ".github"];
+const TEST_OF_THE_FORGE: &str = "tests/unit/forge.test.ts";
+
 /// Files that say how every package is compiled.
 const EVERYTHING: [&str; 4] = ["Cargo.lock", "Cargo.toml", "clippy.toml", "rustfmt.toml"];
 
@@ -306,6 +312,7 @@ mod tests {
     fn pages_are_named_from_their_own_folder() {
         check(&["ui/src/a.ts", "docs/b.md"], &[], &[], &[], &["src/a.ts"]);
         check(&["ui"], &[], &[], &[], &["."]);
+        check(&[".github/workflows/change.yml"], &[], &[], &[], &[TEST_OF_THE_FORGE]);
     }
 
     #[test]

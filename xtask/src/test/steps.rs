@@ -3,6 +3,7 @@
 use super::Options;
 use super::programs::Choice;
 use super::step::{Part, Step, Tier, Work};
+use crate::deny;
 use crate::interop::{self, Cache};
 use crate::process::command;
 use crate::setup::{self, Purpose};
@@ -72,6 +73,7 @@ fn all(options: &Options) -> Result<Vec<Step>> {
         every("UI unit tests", Part::UiTest, 10, Work::Program(unit)),
         every("UI build", Part::Base, 10, Work::Call(ui::ensure_built)),
         every("Rust format", Part::RustCheck, 5, Work::Program(cargo(["fmt", "--all", "--check"]))),
+        every("what may come into the tree", Part::RustCheck, 10, Work::Call(deny::main)),
         every("build and lint", Part::Build, 60, Work::Build),
         every("Rust tests and generated types", Part::RustTest, 40, Work::RustTests(choice.clone())),
         every("examples in comments", Part::RustTest, 20, Work::Examples(options.filter.clone())),

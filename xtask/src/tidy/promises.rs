@@ -74,10 +74,9 @@ fn has_tests(path: &str, text: &str) -> bool {
 
 /// Whether every change runs the tests of a file.
 fn is_of_the_first_tier(path: &str) -> bool {
-    let is_below = |folders: &[&str]| {
-        folders.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
-    };
-    is_below(&FIRST_TIER) && !is_below(&SECOND_TIER)
+    let is_below = |folder: &&str| path.strip_prefix(*folder).is_some_and(|rest| rest.starts_with('/'));
+    let is_left_out = |part: &str| part.split('.').next() == Some(SECOND_TIER);
+    FIRST_TIER.iter().any(is_below) && !path.split('/').any(is_left_out)
 }
 
 const DOCUMENT: &str = "SECURITY.md";
@@ -98,8 +97,9 @@ const FIRST_TIER: [&str; 10] = [
     "ui/tests",
 ];
 
-/// Folders in these whose tests do not. All other folders of `tests` are of the second tier anyway.
-const SECOND_TIER: [&str; 1] = ["tests/desktop/nightly"];
+/// The module in these whose tests do not, as a folder or a file. All other folders of `tests` are of
+/// the second tier anyway.
+const SECOND_TIER: &str = "nightly";
 
 /// Extensions of files that have tests.
 const TESTS: [&str; 4] = ["mjs", "py", "rs", "ts"];
