@@ -197,6 +197,7 @@ impl Pet {
                         return frame;
                     }
                 }
+                Message::Ping(_) => {}
                 other => panic!("expected a text, got {other:?}"),
             }
         }
@@ -222,7 +223,7 @@ impl Pet {
         loop {
             match self.socket.next().await.expect("a close").unwrap() {
                 Message::Close(Some(frame)) => return frame.code.into(),
-                Message::Text(_) => {}
+                Message::Text(_) | Message::Ping(_) => {}
                 other => panic!("expected a close, got {other:?}"),
             }
         }
