@@ -4,14 +4,14 @@ use crate::disk::Disk;
 use crate::making::{self, Undo};
 use crate::place::Place;
 use crate::processes;
-use crate::promises::{self, AGAIN, Broken, Judge, Presence, Promise, answers};
+use crate::promises::{self, Broken, Judge, Presence, Promise, answers};
 use crate::random::Random;
 use crate::requests::{Load, Owed};
 use crate::rig::{LOOK, Rig};
 use crate::table::{Fate, Fault, Make, Moment, Way};
 use anyhow::{Context, Result, anyhow, ensure};
 use countersign_protocol::control::ControlRequest;
-use countersign_tests::process::wait_for;
+use countersign_tests::process::{PATIENCE, wait_for};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
@@ -126,7 +126,8 @@ fn go(
         rig.spawn_app()?;
     } else if is_cold {
         rig.spawn_app()?;
-        let started = wait_for("the app answers after its start", AGAIN, || {
+        let limit = promises::again(measure.is_short);
+        let started = wait_for("the app answers after its start", limit, || {
             Ok(rig.ask(&ControlRequest::Status, LOOK).ok())
         });
         judge.hold(Promise::Answers, started.context("with the fault in place"));
@@ -134,7 +135,7 @@ fn go(
     during(fault, &mut rig, &mut load, &mut judge, measure, &undo, outcome)?;
     making::end(undo, &mut rig, &mut load, place, disk)?;
 
-    again(fault, &mut rig, &mut load, &mut judge, &mut presence, outcome)?;
+    again(fault, &mut rig, &mut load, &mut judge, &mut presence, measure, outcome)?;
     let lives = matches!(fault.fate, Fate::Lives | Fate::MayDie) && presence == Presence::Always;
     if lives {
         judge.waiting(&rig, &load, fault.ends)?;
@@ -187,7 +188,7 @@ fn during(
     outcome: &mut Outcome,
 ) -> Result<()> {
     if fault.fate == Fate::Dies {
-        let died = wait_for("the app ends", AGAIN, || rig.app_ended());
+        let died = wait_for("the app ends", PATIENCE, || rig.app_ended());
         judge.hold(Promise::Answers, died.context("with the fault in place"));
     }
     let before = load.owed.clone();
@@ -206,7 +207,7 @@ fn during(
         // The right file takes the place of the one that these may be in.
         load.owed = Owed { by_rule: load.owed.by_rule.clone(), ..before };
     }
-    let patience = if measure.is_short { AGAIN } else { LONG_TOLD };
+    let patience = if measure.is_short { PATIENCE } else { LONG_TOLD };
     let mut told = Err(anyhow!("the doctor was not asked"));
     let doctor = wait_for("the doctor tells it", patience, || {
         told = rig.doctor();
@@ -225,7 +226,7 @@ fn during(
     if !fault.recorded.is_empty() {
         let tells =
             |line: &Value| fault.recorded.iter().all(|(member, says)| line["event"][*member] == *says);
-        let recorded = wait_for("the history tells it", AGAIN, || {
+        let recorded = wait_for("the history tells it", PATIENCE, || {
             Ok(promises::history(rig)?.iter().any(tells).then_some(()))
         });
         // A page that needs no more memory than it has lives on, and there is nothing to tell.
@@ -240,9 +241,10 @@ fn during(
     // Nobody is shown anything by an app that has ended.
     if !fault.person.is_empty() && (fault.fate != Fate::MayDie || rig.app_ended()?.is_none()) {
         let mut says = String::new();
-        let shown = wait_for("the person is told", LOOK, || {
+        let shown = wait_for("the person is told", PATIENCE, || {
             says = promises::shown(rig)?.to_lowercase();
-            Ok(fault.person.iter().any(|word| says.contains(word)).then_some(()))
+            let is_over = fault.fate == Fate::MayDie && rig.app_ended()?.is_some();
+            Ok((is_over || fault.person.iter().any(|word| says.contains(word))).then_some(()))
         });
         // Or ends while it is asked.
         if fault.fate != Fate::MayDie || rig.app_ended()?.is_none() {
@@ -266,11 +268,13 @@ fn again(
     load: &mut Load,
     judge: &mut Judge,
     presence: &mut Presence,
+    measure: Measure,
     outcome: &mut Outcome,
 ) -> Result<()> {
+    let limit = promises::again(measure.is_short);
     let has_died = fault.fate == Fate::MayDie && rig.app_ended()?.is_some();
     if matches!(fault.fate, Fate::Lives | Fate::MayDie) && !has_died {
-        let itself = rig.app_pid().and_then(|_| answers(rig, load, AGAIN));
+        let itself = rig.app_pid().and_then(|_| answers(rig, load, limit));
         if let Some(took) = judge.hold(Promise::Answers, itself.context("by itself")) {
             outcome.again_ms = Some(millis(took));
             return Ok(());
@@ -280,7 +284,7 @@ fn again(
     rig.kill_app();
     let started = std::time::Instant::now();
     rig.spawn_app()?;
-    let restarted = answers(rig, load, AGAIN).context("after a restart");
+    let restarted = answers(rig, load, limit).context("after a restart");
     match judge.hold(Promise::Answers, restarted) {
         Some(_) => {
             outcome.again_ms = Some(millis(started.elapsed()));

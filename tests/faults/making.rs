@@ -5,11 +5,11 @@ use crate::place::{OTHER, Place};
 use crate::processes;
 use crate::random::Random;
 use crate::requests::{Door, Load};
-use crate::rig::{LOOK, Rig};
+use crate::rig::Rig;
 use crate::table::{Make, Spoiled, Way, Who};
 use anyhow::{Context, Result, bail};
 use countersign_companion::desk::KEPT_FILES;
-use countersign_tests::process::wait_for;
+use countersign_tests::process::{PATIENCE, wait_for};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 use std::fs::{self, File};
@@ -84,7 +84,7 @@ pub(crate) fn make(
                 Who::App => rig.app_pid()?,
                 Who::Page => {
                     let app = rig.app_pid()?;
-                    wait_for("the app has a page", LOOK, || Ok(processes::page(app).ok()))?
+                    wait_for("the app has a page", PATIENCE, || Ok(processes::page(app).ok()))?
                 }
                 Who::Runner => rig.runner()?.pid(),
                 Who::Worker => rig.runner()?.worker()?,
@@ -111,7 +111,7 @@ pub(crate) fn make(
         Make::Processes => limit(rig.app_pid()?, Resource::Nproc, 1)?,
         Make::PageMemory => {
             let app = rig.app_pid()?;
-            let page = wait_for("the app has a page", LOOK, || Ok(processes::page(app).ok()))?;
+            let page = wait_for("the app has a page", PATIENCE, || Ok(processes::page(app).ok()))?;
             limit(page, Resource::As, 1)?;
             Undo::With(page)
         }

@@ -209,7 +209,7 @@ impl Judge {
     /// After an orderly end nothing is left.
     pub(crate) fn clean(&mut self, rig: &Rig, mounts: &str) -> Result<()> {
         let mut left = Vec::new();
-        let gone = wait_for("everything has ended", AGAIN, || {
+        let gone = wait_for("everything has ended", PATIENCE, || {
             left = rig.left()?;
             Ok(left.is_empty().then_some(()))
         });
@@ -333,8 +333,11 @@ pub(crate) fn cut(text: &str) -> String {
     }
 }
 
-/// How soon everything answers again.
-pub(crate) const AGAIN: Duration = Duration::from_secs(5);
+/// How soon everything answers again: where that is measured and published as long as the promise says, and where it is only looked
+/// whether it does, for as long as any machine may take.
+pub(crate) const fn again(is_short: bool) -> Duration {
+    if is_short { PATIENCE } else { Duration::from_secs(5) }
+}
 
 /// Shortest wait for one answer.
 const LEAST: Duration = Duration::from_millis(500);

@@ -200,7 +200,7 @@ impl Rig {
 
     /// What waits: ids, and everything that their cards say.
     pub(crate) fn pending(&self) -> Result<BTreeMap<String, String>> {
-        match self.ask(&ControlRequest::Pending, LOOK)? {
+        match self.ask(&ControlRequest::Pending, PATIENCE)? {
             ControlResponse::Pending { cards, .. } => {
                 cards.into_iter().map(|card| Ok((card.id.clone(), serde_json::to_string(&card)?))).collect()
             }
@@ -227,7 +227,7 @@ impl Rig {
 
     /// What the doctor finds: each check with its level and everything that it says.
     pub(crate) fn doctor(&self) -> Result<Vec<Finding>> {
-        let told = self.countersign(&["--json", "doctor"], DOCTOR)?;
+        let told = self.countersign(&["--json", "doctor"], PATIENCE)?;
         let findings = told.json().with_context(|| format!("the doctor said {told:?}"))?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         Ok(findings
@@ -374,11 +374,8 @@ const PERSON_SCOPES: &[&str] = &["operator.approvals"];
 const AGENT: u8 = 2;
 const AGENT_SCOPES: &[&str] = &["operator.approvals"];
 
-/// Longest wait for an answer that takes no time.
+/// Longest wait for an answer that takes no time, from an app that may be stopped and is asked again.
 pub(crate) const LOOK: Duration = Duration::from_secs(2);
-
-/// Longest time that the doctor may take, whatever is wrong.
-const DOCTOR: Duration = Duration::from_secs(20);
 
 /// Lines of the app's log that tell how it ended.
 const LAST_LINES: usize = 12;
