@@ -25,13 +25,13 @@ from webdriver import PromptWindow, WebDriverError, poll
 BUILD = Path(__file__).resolve().parents[2] / "target" / "debug"
 
 #: How long the app may take to serve its socket, in seconds: a debug build on a busy machine.
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 
 #: How long the app may take to end, in seconds: it gives its parts three, and a busy machine some more.
-STOP_SECONDS = 15.0
+STOP_SECONDS = 120.0
 
 #: How long the command line may take, in seconds.
-COMMAND_SECONDS = 30.0
+COMMAND_SECONDS = 120.0
 
 #: A bus without service folders: a call starts nothing of the machine.
 BUS_CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"

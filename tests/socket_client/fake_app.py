@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 #: How long a requester may take to send its line, in seconds.
-LINE_SECONDS = 15.0
+LINE_SECONDS = 120.0
 
 
 class FakeApp:

@@ -104,7 +104,7 @@ def l397_missing_folders_are_made_for_the_owner_only(context: Context) -> Deviat
     root = context.trace("l397")
     fresh = context.other_app(root / "deep" / "openclaw")
     with running(fresh):
-        poll("a first document", fresh.document_path.exists, 30)
+        poll("a first document", fresh.document_path.exists)
         expect_private_socket(fresh)
         made = fresh.read_document()
         fresh.client.token = made["socket"]["token"]
@@ -157,12 +157,13 @@ def l399_a_second_instance_waits_for_the_first(context: Context) -> Deviation:
         same(oct(mode_of(lock)), "0o600", "mode of the lock")
         with running(second):
             second.wait_not_listening("already held")
-            poll("three tries, further and further apart", lambda: pauses(second) >= [1, 2, 4], 15)
-            same(pauses(second), [1, 2, 4], "pauses")
+            poll("three tries, further and further apart", lambda: len(pauses(second)) >= 3)
+            # There may be a further one by now.
+            same(pauses(second)[:3], [1, 2, 4], "pauses")
             same(identity_of(first.client.path), socket_before, "the first one's socket")
             context.expect_alive(first)
             first.quit()
-            poll("the second listens", lambda: second.doctor()["approval socket"]["level"] == "ok", 15)
+            poll("the second listens", lambda: second.doctor()["approval socket"]["level"] == "ok")
             context.expect_alive(second)
             same(lock.lstat().st_ino, lock_before, "the lock file, which is never deleted")
     return None

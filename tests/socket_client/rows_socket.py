@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app import document, is_alive, mode_of
-from client import Client, Exchange, ask_frame, exec_frame, line_of, now_ms, sign
+from client import ANSWER_SECONDS, Client, Exchange, ask_frame, exec_frame, line_of, now_ms, sign
 from context import (
     ONCE_ALWAYS_OR_DENY,
     ONCE_OR_DENY,
@@ -117,7 +117,7 @@ def l368_escape_puts_the_request_aside(context: Context) -> Deviation:
     """Escape while deny is offered. Peers answer deny; ours puts the request into the inbox, where it still waits, and
     the answer at its expiry is silence."""
     word = context.fresh("l368")
-    asked = context.app.client.ask(f"deploy {word}", approvalTimeoutMs=8_000)
+    asked = context.app.client.ask(f"deploy {word}", approvalTimeoutMs=DEFAULT_PROMPT_SECONDS * 1000)
     card = context.expect_card(word, ONCE_ALWAYS_OR_DENY)
     window = context.app.window
     assert window is not None
@@ -135,9 +135,12 @@ def l369_a_prompt_that_nobody_answers_ends_in_silence(context: Context) -> Devia
     begun = time.monotonic()
     asked = context.app.client.ask(f"sleep {word}")
     card = context.expect_card(word, ONCE_ALWAYS_OR_DENY)
-    silent(asked.answer(DEFAULT_PROMPT_SECONDS + 5))
+    (waiting,) = context.app.pending()
+    given = waiting["expiresAtMs"] - waiting["createdAtMs"]
+    same(given, DEFAULT_PROMPT_SECONDS * 1000, "the time that the card gives")
+    silent(asked.answer())
     waited = time.monotonic() - begun
-    assert DEFAULT_PROMPT_SECONDS - 0.5 <= waited <= DEFAULT_PROMPT_SECONDS + 3, f"it took {waited:.1f} s"
+    assert waited >= DEFAULT_PROMPT_SECONDS - 0.5, f"it took {waited:.1f} s"
     assert context.app.window is not None
     same(context.app.window.wait_for_outcome(card), "expired", "outcome in the window")
     return None
@@ -247,7 +250,7 @@ def limit_of_age(context: Context, way: int, proven: Callable[[int, int], bool])
     time of one end alone: it need not come within the millisecond in which it was asked for."""
     client = context.app.client
     at_least, less_than = 0, 10 * FRESH_MS
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + ANSWER_SECONDS
     # How many milliseconds after its sending a frame is thought to be looked at, and how old it is then.
     guesses = itertools.cycle(itertools.product(range(6), (FRESH_MS, FRESH_MS + 1)))
     while not proven(at_least, less_than):
@@ -496,16 +499,18 @@ def l402_a_command_that_fails_was_run(context: Context) -> Deviation:
 
 
 def l403_a_run_that_takes_too_long_is_ended(context: Context) -> Deviation:
-    """timeoutMs 200 and `sleep 5`: ok=true, timedOut, not a success, error `timeout`, no exitCode, and what was printed
-    before. Its whole process group ends."""
+    """timeoutMs 200 and a `sleep` of minutes: ok=true, timedOut, not a success, error `timeout`, no exitCode, and what was
+    printed before. Its whole process group ends."""
     context.policy("full", "off")
-    script = "echo begun; sleep 5 & echo $!; sleep 5"
-    begun = time.monotonic()
-    exchange = context.app.client.exec(["/bin/sh", "-c", script], timeoutMs=200)
-    payload = ran(exchange.answer(), exchange)
-    assert time.monotonic() - begun < 4, "it was not ended early"
-    said = payload.pop("stdout").split()
-    same(payload, {"timedOut": True, "success": False, "stderr": "", "error": "timeout"}, "payload")
-    same(said[0], "begun", "what was printed before")
-    poll("the process in the background ends", lambda: not is_alive(int(said[1])), 3)
+    script = "echo begun; sleep 600 & echo $!; sleep 600"
+    # A machine that is too busy to print both lines within that gets longer.
+    for limit in (200, 2_000, 20_000):
+        exchange = context.app.client.exec(["/bin/sh", "-c", script], timeoutMs=limit)
+        payload = ran(exchange.answer(), exchange)
+        said = payload.pop("stdout").split()
+        same(payload, {"timedOut": True, "success": False, "stderr": "", "error": "timeout"}, "payload")
+        if len(said) == 2:
+            break
+    same(said[:1], ["begun"], "what was printed before")
+    poll("the process in the background ends", lambda: not is_alive(int(said[1])))
     return None

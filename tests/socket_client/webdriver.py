@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 #: How long one WebDriver call may take, in seconds: the first one waits for the app to open its first window.
-CALL_SECONDS = 60.0
+CALL_SECONDS = 120.0
 
 #: How long a person's window may take to show what it must, in seconds.
-WINDOW_SECONDS = 15.0
+WINDOW_SECONDS = 120.0
 
 #: Between two looks at the window, in seconds.
 LOOK_EVERY = 0.04
