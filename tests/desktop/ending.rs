@@ -15,7 +15,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 #[test]
 fn escape_answers_nothing_and_the_inbox_can_open_the_request_again() -> Story {
@@ -125,7 +124,7 @@ fn whatever_ends_the_app_ends_what_it_runs_and_the_history_says_so() -> Story {
             let running = app.home.exec(&["sh", "-c", &tree(&app.home)])?;
             let pids = pids(&app.home)?;
             end(app);
-            wait_for(&format!("nothing runs after {what}"), SOON, || {
+            wait_for(&format!("nothing runs after {what}"), PATIENCE, || {
                 Ok((!pids.iter().any(|pid| is_alive(*pid))).then_some(()))
             })?;
             is_recorded(&app.home, recorded)?;
@@ -156,7 +155,7 @@ fn a_page_that_is_killed_as_it_begins_may_end_the_app_and_nothing_is_allowed_or_
             kill(app.pid);
         }
         ensure!(asking.finish()?.code != 0 && !Path::new(&file).exists(), "the end of a page allowed it");
-        wait_for("nothing runs", SOON, || Ok((!pids.iter().any(|pid| is_alive(*pid))).then_some(())))?;
+        wait_for("nothing runs", PATIENCE, || Ok((!pids.iter().any(|pid| is_alive(*pid))).then_some(())))?;
         is_recorded(&app.home, "its guardian ended it")?;
         free.finish()?;
 
@@ -193,9 +192,6 @@ fn signal(app: &App, signal: Signal) {
         kill_process(pid, signal).ok();
     }
 }
-
-/// As long as what an ended app ran may take to end.
-const SOON: Duration = Duration::from_secs(5);
 
 #[test]
 fn a_crash_of_the_app_is_never_an_allow() -> Story {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// A running WebKitWebDriver.
@@ -21,6 +22,7 @@ pub struct Driver {
 pub struct Browser {
     port: u16,
     id: String,
+    clicks: AtomicU32,
 }
 
 /// A key or a button, pressed or released, or a pointer movement.
@@ -86,7 +88,7 @@ impl Browser {
         let body = json!({ "capabilities": { "alwaysMatch": { "webkitgtk:browserOptions": options } } });
         let session = call(port, "POST", "/session", Some(&body))?;
         let id = session["sessionId"].as_str().context("the driver named no session")?.to_owned();
-        Ok(Self { port, id })
+        Ok(Self { port, id, clicks: AtomicU32::new(0) })
     }
 
     /// Handles of the windows that there are.
@@ -118,7 +120,14 @@ impl Browser {
     /// Moves the pointer onto the middle of the element and presses and releases its first button there.
     /// False when the element, or its window, went away meanwhile.
     pub fn click(&self, selector: &str) -> Result<bool> {
-        self.pointer(selector, &[PRESS, RELEASE])
+        let clicked = self.pointer(selector, &[PRESS, RELEASE])?;
+        self.clicks.fetch_add(u32::from(clicked), Ordering::Relaxed);
+        Ok(clicked)
+    }
+
+    /// Single clicks so far: what a person does, however long the machine takes for the rest.
+    pub fn clicks(&self) -> u32 {
+        self.clicks.load(Ordering::Relaxed)
     }
 
     /// Two clicks in a row, as fast as a person's double click.

