@@ -125,8 +125,8 @@ fn a_prompt_that_was_answered_sleeps_while_commands_run() -> Story {
             home.exec(&["true"])?.finish()?.expect_code(0)?;
         }
         let woken = wakes(page)?.saturating_sub(before.0);
-        // Were it told of them, it would be woken about eight times by each; WebKit's own timers wake it some fifty times, and more
-        // often the longer the commands take.
+        // Were it told of them, it would be woken about eight times by each; WebKit's own timers wake it some
+        // fifty times, and more often the longer the commands take.
         ensure!(woken < 6 * COMMANDS, "the page was woken {woken} times by {COMMANDS} commands");
         Ok(())
     })

@@ -333,8 +333,8 @@ pub(crate) fn cut(text: &str) -> String {
     }
 }
 
-/// How soon everything answers again: where that is measured and published as long as the promise says, and where it is only looked
-/// whether it does, for as long as any machine may take.
+/// How soon everything answers again: where that is measured and published as long as the promise says, and
+/// where it is only looked whether it does, for as long as any machine may take.
 pub(crate) const fn again(is_short: bool) -> Duration {
     if is_short { PATIENCE } else { Duration::from_secs(5) }
 }

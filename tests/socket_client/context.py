@@ -15,8 +15,8 @@ from webdriver import Card, poll
 #: A program that leaves a trace when it runs, and only then.
 TOUCH = "/usr/bin/touch"
 
-#: How long a person may take in these tests, in milliseconds: far longer than a window needs to open, and than a row needs to ask
-#: everything that has to wait together.
+#: How long a person may take in these tests, in milliseconds: far longer than a window needs to open, and
+#than a row needs to ask : everything that has to wait together.
 PATIENCE_MS = 120_000
 
 ONCE_OR_DENY = ["deny", "allow-once"]

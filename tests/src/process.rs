@@ -182,6 +182,6 @@ const PORTS: Range<u16> = 20_000..32_000;
 /// Pause between two looks at a state: short beside a window's start of 300 ms.
 pub const POLL: Duration = Duration::from_millis(20);
 
-/// Longest wait for what has to happen. It says that a story fails, and never how fast the machine is: where all is well, nothing takes
-/// nearly as long, however slow that is and whatever runs beside.
+/// Longest wait for what has to happen. It says that a story fails, and never how fast the machine is: where
+/// all is well, nothing takes nearly as long, however slow that is and whatever runs beside.
 pub const PATIENCE: Duration = Duration::from_secs(120);

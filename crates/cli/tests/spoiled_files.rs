@@ -307,6 +307,6 @@ const MOST_MEMORY_KB: &str = "2000000";
 /// What this program may have had in memory at once: itself and everything that it started a hundred times.
 const MOST_RESIDENT_KB: u64 = 300_000;
 
-/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where all is well,
-/// nothing takes nearly as long, however slow and busy that is.
+/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where
+/// all is well, nothing takes nearly as long, however slow and busy that is.
 const PATIENCE: Duration = Duration::from_secs(120);

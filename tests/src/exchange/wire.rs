@@ -150,6 +150,6 @@ pub(super) fn connect(who: Who, token: &str, challenge: &Value) -> Value {
     })
 }
 
-/// Longest wait for a frame. It says that an exchange fails, and never how fast the machine is; a release that was just started takes
-/// seconds for its first answers.
+/// Longest wait for a frame. It says that an exchange fails, and never how fast the machine is; a release
+/// that was just started takes seconds for its first answers.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -142,6 +142,6 @@ fn initialize() -> Value {
 /// Bytes between a client and the server, as in a pipe.
 const PIPE: usize = 64 * 1_024;
 
-/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where all is well,
-/// nothing takes nearly as long, however slow and busy that is.
+/// Longest wait for what has to happen. It says that a test fails, and never how fast the machine is: where
+/// all is well, nothing takes nearly as long, however slow and busy that is.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -16,8 +16,9 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 pub(in crate::embedded) const TOKEN: &str = "a token of this test";
 
-/// Longest wait for what has to happen; the gateway's own longest wait for a body is shorter. It says that a test fails, and never
-/// how fast the machine is: where all is well, nothing takes nearly as long, however slow and busy that is.
+/// Longest wait for what has to happen; the gateway's own longest wait for a body is shorter. It says that a
+/// test fails, and never how fast the machine is: where all is well, nothing takes nearly as long, however
+/// slow and busy that is.
 pub(in crate::embedded) const IN_TIME: Duration = Duration::from_secs(120);
 
 /// What comes in time.
