@@ -220,8 +220,8 @@ fn limits_are_those_of_the_peers_or_lower() {
     assert_eq!(parse(&nested(33)).unwrap_err().reason, OpaqueReason::TooLong);
 }
 
-/// A thousand times what a plain text of this length takes here and now, which is a fraction of what quadratic work would; where that is
-/// less than the machine may do something else for, as long as that.
+/// A thousand times what a plain text of this length takes here and now, which is a fraction of what
+/// quadratic work would; where that is less than the machine may do something else for, as long as that.
 fn hostile() -> Duration {
     let plain = format!("a {}", "b".repeat(131_070));
     let start = Instant::now();
