@@ -43,7 +43,7 @@ impl Row {
             busy,
             tests: text.lines().filter_map(passed_in_line).sum(),
             outcome,
-            slow: slowest(text.lines().filter_map(time_in_line).collect()),
+            slow: slowest(times(&text)),
         }
     }
 
@@ -170,18 +170,30 @@ fn passed_in_line(line: &str) -> Option<usize> {
     count.split_whitespace().last()?.parse().ok()
 }
 
-/// A test and its time, as the harness of Rust and Node's test runner put it.
-fn time_in_line(line: &str) -> Option<Slow> {
-    let line = line.trim();
-    if let Some(test) = line.strip_prefix("test ") {
-        let (name, outcome) = test.split_once(" ... ")?;
-        let seconds = outcome.split_once('<')?.1.strip_suffix("s>")?.parse().ok()?;
-        return Some(Slow { name: name.to_owned(), seconds });
+/// Tests and their times, as the harness of Rust and Node's test runner put them.
+fn times(text: &str) -> Vec<Slow> {
+    let mut found = Vec::new();
+    // The runner says the time of a test on a line below its name.
+    let mut named = None;
+    for line in text.lines().map(str::trim) {
+        if let Some(test) = line.strip_prefix("ok ").or_else(|| line.strip_prefix("not ok ")) {
+            named = test.split_once(" - ").map(|(_, name)| name);
+        } else if let Some(time) = line.strip_prefix("duration_ms: ") {
+            let seconds = time.parse::<f64>().ok().map(|milliseconds| milliseconds / 1_000.0);
+            let slow = named.take().zip(seconds);
+            found.extend(slow.map(|(name, seconds)| Slow { name: name.to_owned(), seconds }));
+        } else {
+            found.extend(time_in_line(line));
+        }
     }
-    let test = line.strip_prefix("✔ ").or_else(|| line.strip_prefix("✖ "))?;
-    let (name, time) = test.rsplit_once(" (")?;
-    let milliseconds: f64 = time.strip_suffix("ms)")?.parse().ok()?;
-    Some(Slow { name: name.to_owned(), seconds: milliseconds / 1_000.0 })
+    found
+}
+
+/// A test and its time in one line of Rust's harness.
+fn time_in_line(line: &str) -> Option<Slow> {
+    let (name, outcome) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    let seconds = outcome.split_once('<')?.1.strip_suffix("s>")?.parse().ok()?;
+    Some(Slow { name: name.to_owned(), seconds })
 }
 
 /// So many of the slowest tests are named.
@@ -214,16 +226,17 @@ mod tests {
 
     #[test]
     fn the_time_of_a_test_is_read_from_the_lines_of_each_runner() {
-        let check = |line, expected: Option<(&str, f64)>| {
-            let expected = expected.map(|(name, seconds)| Slow { name: name.to_owned(), seconds });
-            assert_eq!(time_in_line(line), expected, "{line}");
+        let check = |text, expected: &[(&str, f64)]| {
+            let told = |(name, seconds): &(&str, f64)| Slow { name: (*name).to_owned(), seconds: *seconds };
+            assert_eq!(times(text), expected.iter().map(told).collect::<Vec<_>>(), "{text}");
         };
-        check("test a::b ... ok <1.250s>", Some(("a::b", 1.25)));
-        check("test a::b ... FAILED <0.001s>", Some(("a::b", 0.001)));
-        check("test a::b ... ok", None);
-        check("  ✔ opens (a page) (1500ms)", Some(("opens (a page)", 1.5)));
-        check("✖ opens (250.5ms)", Some(("opens", 0.2505)));
-        check("test result: ok. 12 passed", None);
+        check("test a::b ... ok <1.250s>\ntest a::c ... ok", &[("a::b", 1.25)]);
+        check("test a::b ... FAILED <0.001s>\ntest result: ok. 12 passed", &[("a::b", 0.001)]);
+        check("ok 1 - opens - it\n  ---\n  duration_ms: 1500\n  ...", &[("opens - it", 1.5)]);
+        check(
+            "not ok 2 - opens\n  ---\n  duration_ms: 250.5\n1..2\n# duration_ms 9000",
+            &[("opens", 0.2505)],
+        );
     }
 
     #[test]
