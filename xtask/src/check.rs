@@ -69,8 +69,8 @@ struct Packages {
     folders: BTreeMap<PathBuf, String>,
     /// What each names in its manifest.
     uses: BTreeMap<String, BTreeSet<String>>,
-    /// Files of tests beside the library.
-    tests: BTreeMap<String, Vec<String>>,
+    /// Programs and files of tests beside the library, as options of cargo: `--bin NAME`, `--test NAME`.
+    targets: BTreeMap<String, Vec<[String; 2]>>,
 }
 
 impl Packages {
@@ -78,7 +78,7 @@ impl Packages {
         let metadata = output_of(&mut cargo(["metadata", "--no-deps", "--format-version", "1", "--offline"]))
             .context("could not start cargo")?;
         let metadata: Value = serde_json::from_str(&metadata).context("cargo says what the workspace has")?;
-        let mut packages = Self { folders: BTreeMap::new(), uses: BTreeMap::new(), tests: BTreeMap::new() };
+        let mut packages = Self { folders: BTreeMap::new(), uses: BTreeMap::new(), targets: BTreeMap::new() };
         for package in metadata["packages"].as_array().into_iter().flatten() {
             packages.add(package).context("cargo says what a package is")?;
         }
@@ -94,9 +94,12 @@ impl Packages {
             entries.filter_map(|entry| Some(entry["name"].as_str()?.to_owned())).collect()
         };
         let ours = names(&package["dependencies"], &|entry| entry["path"].is_string());
-        let tests = names(&package["targets"], &|entry| entry["kind"][0] == "test");
-        self.uses.insert(name.clone(), ours.into_iter().collect());
-        self.tests.insert(name, tests);
+        let of_kind = |kind: &str| names(&package["targets"], &|entry| entry["kind"][0] == kind);
+        let options = ["bin", "test"]
+            .into_iter()
+            .flat_map(|kind| of_kind(kind).into_iter().map(move |name| [format!("--{kind}"), name]));
+        self.targets.insert(name.clone(), options.collect());
+        self.uses.insert(name, ours.into_iter().collect());
         Some(())
     }
 
@@ -124,8 +127,8 @@ struct Plan {
     changed: BTreeSet<String>,
     /// Packages that use one of them directly.
     users: BTreeSet<String>,
-    /// Files of tests beside the libraries that changed.
-    tests: BTreeSet<String>,
+    /// Programs and files of tests beside the libraries that changed, as options of cargo.
+    targets: BTreeSet<[String; 2]>,
     /// Changed files of the pages, from `ui`.
     pages: Vec<PathBuf>,
 }
@@ -152,9 +155,8 @@ impl Plan {
             }
         }
         plan.users = packages.users(&plan.changed);
-        // Stories are not unit tests: `cargo xtask test` has them.
-        let unit = plan.changed.iter().filter(|name| *name != STORIES);
-        plan.tests = unit.filter_map(|name| packages.tests.get(name)).flatten().cloned().collect();
+        plan.targets =
+            plan.changed.iter().filter_map(|name| packages.targets.get(name)).flatten().cloned().collect();
         plan
     }
 
@@ -181,15 +183,17 @@ impl Plan {
         run(&mut format)
     }
 
+    /// Builds the unit tests of all, and the programs and other tests of what changed, and runs those that are
+    /// no stories.
     fn test(&self) -> Result<()> {
-        let mut build = cargo(["test", "--no-run", "--all-features", "--lib", "--bins"]);
-        for name in self.changed.iter().chain(&self.users) {
+        let mut build = cargo(["test", "--no-run", "--all-features", "--lib"]);
+        let looked_at = self.changed.iter().chain(&self.users).map(String::as_str);
+        for name in looked_at.chain(ROOTS).collect::<BTreeSet<_>>() {
             build.args(["--package", name]);
         }
-        for name in &self.tests {
-            build.args(["--test", name]);
-        }
-        test::of_packages(build)
+        build.args(self.targets.iter().flatten());
+        let is_wanted = |package: &str| self.changed.contains(package) || self.users.contains(package);
+        test::of_packages(build, |package| is_wanted(package) && package != STORIES)
     }
 }
 
@@ -242,8 +246,12 @@ fn named(paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
     paths.iter().map(of).collect()
 }
 
-/// The package whose tests are stories of the whole program.
+/// The package whose tests are stories of the whole program: `cargo xtask test` runs them.
 const STORIES: &str = "countersign-tests";
+
+/// Packages that are built each time. Which features a library has follows from all packages that are named:
+/// with these they are those of the whole workspace, and no choice of packages builds a library once more.
+const ROOTS: [&str; 4] = ["countersign", "countersign-desktop", STORIES, "xtask"];
 
 /// What the forge reads, and the test of that among those of the pages.
 const OF_THE_FORGE: [&str; 2] = [".ci", ".github"];
@@ -258,7 +266,7 @@ mod tests {
 
     fn packages() -> Packages {
         let mut packages =
-            Packages { folders: BTreeMap::new(), uses: BTreeMap::new(), tests: BTreeMap::new() };
+            Packages { folders: BTreeMap::new(), uses: BTreeMap::new(), targets: BTreeMap::new() };
         for (folder, uses, tests) in [
             ("crates/gate", &[][..], &[][..]),
             ("crates/gateway", &[], &[]),
@@ -284,13 +292,13 @@ mod tests {
         format!("countersign-{}", folder.trim_start_matches("crates/"))
     }
 
-    fn check(files: &[&str], changed: &[&str], users: &[&str], tests: &[&str], pages: &[&str]) {
+    fn check(files: &[&str], changed: &[&str], users: &[&str], targets: &[&str], pages: &[&str]) {
         let plan = Plan::of(&files.iter().map(PathBuf::from).collect(), &packages());
         let names = |list: &[&str]| list.iter().map(|name| format!("countersign-{name}")).collect();
         let expected = Plan {
             changed: names(changed),
             users: names(users),
-            tests: tests.iter().map(|name| (*name).to_owned()).collect(),
+            targets: targets.iter().map(|name| ["--test".to_owned(), (*name).to_owned()]).collect(),
             pages: pages.iter().map(PathBuf::from).collect(),
         };
         assert_eq!(plan, expected, "{files:?}");
@@ -301,11 +309,7 @@ mod tests {
         check(&["crates/gate/src/lib.rs"], &["gate"], &["node"], &[], &[]);
         check(&["crates/gateway"], &["gateway"], &["peers"], &[], &[]);
         check(&["crates/node/tests/a.rs"], &["node"], &["peers", "tests"], &["box_program"], &[]);
-    }
-
-    #[test]
-    fn stories_are_left_to_the_run_that_opens_windows() {
-        check(&["tests/stories/main.rs"], &["tests"], &[], &[], &[]);
+        check(&["tests/stories/main.rs"], &["tests"], &[], &["stories"], &[]);
     }
 
     #[test]
@@ -318,9 +322,9 @@ mod tests {
     #[test]
     fn what_every_package_is_compiled_by_and_a_folder_of_packages_mean_all_of_them() {
         let all = ["gate", "gateway", "node", "peers", "tests"];
-        check(&["Cargo.lock"], &all, &[], &["box_program"], &[]);
+        check(&["Cargo.lock"], &all, &[], &["box_program", "stories"], &[]);
         check(&["crates"], &all[..4], &["tests"], &["box_program"], &[]);
-        check(&[""], &all, &[], &["box_program"], &[]);
+        check(&[""], &all, &[], &["box_program", "stories"], &[]);
     }
 
     #[test]

@@ -51,13 +51,15 @@ pub(super) fn examples(filter: Option<&str>, log: &Path, deadline: Duration) -> 
     run_logged(&mut test, log, deadline)
 }
 
-/// Builds the tests of some packages with the lints on, and runs those that open no window.
-pub(crate) fn of_packages(build: Command) -> Result<()> {
+/// Builds tests with the lints on, and runs those of the packages that are wanted and open no window.
+pub(crate) fn of_packages(build: Command, is_wanted: impl Fn(&str) -> bool) -> Result<()> {
     let (messages, log) = (state_dir().join("check.json"), state_dir().join("check.log"));
     fs::create_dir_all(state_dir())?;
     let file = fs::File::create(&messages).with_context(|| format!("cannot write {}", messages.display()))?;
     process::run(linted(build)?.args(["--message-format", "json-render-diagnostics"]).stdout(file))?;
-    let outcome = run_each(built(&messages)?, &Choice::default(), &log, CHECK_DEADLINE);
+    let mut programs = built(&messages)?;
+    programs.retain(|program| is_wanted(&program.package));
+    let outcome = run_each(programs, &Choice::default(), &log, CHECK_DEADLINE);
     if let Err(error) = &outcome {
         print_failure(&log, error);
     }
