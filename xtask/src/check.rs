@@ -183,8 +183,8 @@ impl Plan {
         run(&mut format)
     }
 
-    /// Builds the unit tests of all, and the programs and other tests of what changed, and runs those that are
-    /// no stories.
+    /// Builds the unit tests of all, and the programs and other tests of what changed, and runs those
+    /// that are no stories.
     fn test(&self) -> Result<()> {
         let mut build = cargo(["test", "--no-run", "--all-features", "--lib"]);
         let looked_at = self.changed.iter().chain(&self.users).map(String::as_str);

@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 /// all is well, nothing takes nearly as long, however slow and busy that is.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Pause between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
 /// The limit of runs that are to reach it: [`limit_after`] says when.
 pub(crate) const LIMIT: Duration = Duration::from_secs(3_600);
 
@@ -48,5 +51,7 @@ pub(crate) async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         assert!(began.elapsed() < PATIENCE, "in vain: {what}");
         tokio::task::yield_now().await;
+        // The runtime may not rest meanwhile, or a clock of its own would go on; the processor may.
+        std::thread::sleep(LOOK_EVERY);
     }
 }
