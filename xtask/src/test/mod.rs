@@ -13,7 +13,7 @@ mod watch;
 pub(crate) use programs::of_packages;
 
 use crate::workspace::{state_dir, typed_here};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use busy::Ticks;
 use clap::Args;
 use report::Row;
@@ -74,7 +74,10 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     for (index, step) in steps.iter_mut().enumerate() {
         println!("[{:>2}/{planned}] {}", index + 1, step.name);
         let log = logs.join(format!("{:02}-{}.log", index + 1, step.name.replace(' ', "-")));
-        let row = run(step, &log);
+        let mut row = run(step, &log);
+        if row.tests == 0 && row.outcome.is_ok() && step.counts_tests() && options.filter.is_none() {
+            row.outcome = Err(anyhow!("ran no test"));
+        }
         println!("        {row}");
         if let Err(error) = &row.outcome {
             report::print_failure(&log, error);

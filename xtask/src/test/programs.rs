@@ -1,10 +1,10 @@
 //! Every program and every test of the workspace, built once with the lints on, and the test programs run
 //! beside each other.
 
-use super::report::print_failure;
+use super::report::{print_failure, tests_in};
 use super::watch::{Clock, Moment, run_apart, run_logged, run_watched};
 use crate::process::{self, command};
-use crate::workspace::{Binaries, Profile, cargo, state_dir, without_package};
+use crate::workspace::{Binaries, Profile, cargo, root, state_dir, without_package};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,7 +59,9 @@ pub(crate) fn of_packages(build: Command, is_wanted: impl Fn(&str) -> bool) -> R
     process::run(linted(build)?.args(["--message-format", "json-render-diagnostics"]).stdout(file))?;
     let mut programs = built(&messages)?;
     programs.retain(|program| is_wanted(&program.package));
+    let count = programs.len();
     let outcome = run_each(programs, &Choice::default(), &log, CHECK_DEADLINE);
+    println!("  {} tests of {count} programs passed", tests_in(&log));
     if let Err(error) = &outcome {
         print_failure(&log, error);
     }
@@ -177,9 +179,17 @@ impl TestProgram {
     }
 }
 
-/// Runs every test program that opens no window.
+/// Runs every test program that opens no window. One of each crate has to be there: what is not in the list
+/// would not be missed.
 pub(super) fn run_all(choice: &Choice, log: &Path, deadline: Duration) -> Result<()> {
-    run_each(listed()?, choice, log, deadline)
+    let programs = listed()?;
+    for entry in fs::read_dir(root().join("crates")).context("cannot read crates")? {
+        let folder = entry?.path();
+        if !programs.iter().any(|program| program.folder == folder) {
+            bail!("no tests of {} were built", folder.display());
+        }
+    }
+    run_each(programs, choice, log, deadline)
 }
 
 /// Runs the test programs that open no window, so many beside each other: tests wait more than they compute.

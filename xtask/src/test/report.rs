@@ -156,6 +156,12 @@ fn failures<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     found
 }
 
+/// How many tests a log says have passed.
+pub(super) fn tests_in(log: &Path) -> usize {
+    let text = fs::read(log).unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().filter_map(passed_in_line).sum()
+}
+
 /// How many tests a line says have passed, as cargo, vitest, Node's test runner and the socket client put it.
 fn passed_in_line(line: &str) -> Option<usize> {
     let line = line.trim();

@@ -83,6 +83,11 @@ pub(super) enum Work {
 }
 
 impl Step {
+    /// Whether it says how many tests passed, so that none is a failure.
+    pub(super) fn counts_tests(&self) -> bool {
+        matches!(self.part, Part::UiTest | Part::UiBrowser | Part::RustTest | Part::Desktop)
+    }
+
     /// Does it. What a program of it says goes to the log.
     pub(super) fn run(&mut self, log: &Path) -> Result<()> {
         let deadline = self.deadline;
