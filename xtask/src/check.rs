@@ -64,13 +64,17 @@ pub(crate) fn main(options: &Options) -> Result<()> {
 }
 
 /// The packages of the workspace.
+#[derive(Default)]
 struct Packages {
     /// By folder from the root, the deepest last.
     folders: BTreeMap<PathBuf, String>,
     /// What each names in its manifest.
     uses: BTreeMap<String, BTreeSet<String>>,
-    /// Programs and files of tests beside the library, as options of cargo: `--bin NAME`, `--test NAME`.
+    /// Programs, files of tests and examples beside the library, as options of cargo: `--bin NAME`.
     targets: BTreeMap<String, Vec<[String; 2]>>,
+    /// Folders of `tests` that sources name, with the packages of these: what lies there may
+    /// be data of theirs.
+    readers: BTreeMap<PathBuf, BTreeSet<String>>,
 }
 
 impl Packages {
@@ -78,11 +82,24 @@ impl Packages {
         let metadata = output_of(&mut cargo(["metadata", "--no-deps", "--format-version", "1", "--offline"]))
             .context("could not start cargo")?;
         let metadata: Value = serde_json::from_str(&metadata).context("cargo says what the workspace has")?;
-        let mut packages = Self { folders: BTreeMap::new(), uses: BTreeMap::new(), targets: BTreeMap::new() };
+        let mut packages = Self::default();
         for package in metadata["packages"].as_array().into_iter().flatten() {
             packages.add(package).context("cargo says what a package is")?;
         }
+        packages.add_readers(&tidy::Tree::load(&root())?);
         Ok(packages)
+    }
+
+    fn add_readers(&mut self, tree: &tidy::Tree) {
+        for (path, text) in tree.below("", &["rs"]) {
+            let Some(package) = self.of(Path::new(path)).map(str::to_owned) else { continue };
+            for (at, before) in text.match_indices("tests/") {
+                let behind = &text[at + before.len()..];
+                let end = behind.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(behind.len());
+                let folder = Path::new("tests").join(&behind[..end]);
+                self.readers.entry(folder).or_default().insert(package.clone());
+            }
+        }
     }
 
     fn add(&mut self, package: &Value) -> Option<()> {
@@ -95,7 +112,7 @@ impl Packages {
         };
         let ours = names(&package["dependencies"], &|entry| entry["path"].is_string());
         let of_kind = |kind: &str| names(&package["targets"], &|entry| entry["kind"][0] == kind);
-        let options = ["bin", "test"]
+        let options = ["bin", "test", "example"]
             .into_iter()
             .flat_map(|kind| of_kind(kind).into_iter().map(move |name| [format!("--{kind}"), name]));
         self.targets.insert(name.clone(), options.collect());
@@ -127,8 +144,11 @@ struct Plan {
     changed: BTreeSet<String>,
     /// Packages that use one of them directly.
     users: BTreeSet<String>,
-    /// Programs and files of tests beside the libraries that changed, as options of cargo.
+    /// What is built beside the libraries, as options of cargo: all of what changed, and of what uses it all
+    /// but the stories, which are a program's worth of building each.
     targets: BTreeSet<[String; 2]>,
+    /// Whether a file of the fuzz targets changed, which are a workspace of their own.
+    is_fuzz: bool,
     /// Changed files of the pages, from `ui`.
     pages: Vec<PathBuf>,
 }
@@ -146,8 +166,15 @@ impl Plan {
                 // The folder itself.
                 let is_whole = page.as_os_str().is_empty();
                 plan.pages.push(if is_whole { PathBuf::from(".") } else { page.to_owned() });
+            } else if file.starts_with(FUZZ) {
+                plan.is_fuzz = true;
             } else if let Some(package) = packages.of(file) {
                 plan.changed.insert(package.to_owned());
+                let is_source = file.extension().is_some_and(|extension| extension == "rs");
+                let folder: PathBuf = file.components().take(2).collect();
+                if let Some(readers) = packages.readers.get(&folder).filter(|_| !is_source) {
+                    plan.changed.extend(readers.iter().cloned());
+                }
             } else {
                 let below =
                     packages.folders.iter().filter(|(folder, _)| is_above || folder.starts_with(file));
@@ -155,8 +182,8 @@ impl Plan {
             }
         }
         plan.users = packages.users(&plan.changed);
-        plan.targets =
-            plan.changed.iter().filter_map(|name| packages.targets.get(name)).flatten().cloned().collect();
+        let built = plan.changed.iter().chain(plan.users.iter().filter(|name| *name != STORIES));
+        plan.targets = built.filter_map(|name| packages.targets.get(name)).flatten().cloned().collect();
         plan
     }
 
@@ -183,8 +210,8 @@ impl Plan {
         run(&mut format)
     }
 
-    /// Builds the unit tests of all, and the programs and other tests of what changed, and runs those
-    /// that are no stories.
+    /// Builds the unit tests of all, with programs and other tests, and runs those that are no stories. The
+    /// types that tests write for the pages have to come out as they are.
     fn test(&self) -> Result<()> {
         let mut build = cargo(["test", "--no-run", "--all-features", "--lib"]);
         let looked_at = self.changed.iter().chain(&self.users).map(String::as_str);
@@ -193,7 +220,7 @@ impl Plan {
         }
         build.args(self.targets.iter().flatten());
         let is_wanted = |package: &str| self.changed.contains(package) || self.users.contains(package);
-        test::of_packages(build, |package| is_wanted(package) && package != STORIES)
+        test::keeping_types(|| test::of_packages(build, |package| is_wanted(package) && package != STORIES))
     }
 }
 
@@ -206,6 +233,12 @@ impl fmt::Display for Plan {
         if !self.changed.is_empty() {
             writeln!(out, "Changed: {}", list(&self.changed))?;
         }
+        if self.changed.contains(STORIES) {
+            writeln!(out, "Stories are built and not run: `cargo xtask test NAME` runs those of a name")?;
+        }
+        if self.is_fuzz {
+            writeln!(out, "Not looked at: {FUZZ}, which `cargo xtask fuzz` builds and runs")?;
+        }
         if !self.users.is_empty() {
             writeln!(out, "Uses them: {}", list(&self.users))?;
         }
@@ -217,7 +250,7 @@ impl fmt::Display for Plan {
 /// that git does not know.
 fn changed() -> Result<BTreeSet<PathBuf>> {
     let base = git(&["merge-base", "HEAD", "@{upstream}"]).unwrap_or_else(|_| "HEAD".to_owned());
-    let differ = git(&["diff", "--name-only", base.trim()])?;
+    let differ = git(&["diff", "--name-only", "--no-renames", base.trim()])?;
     let unknown = git(&["ls-files", "--others", "--exclude-standard"])?;
     Ok(differ.lines().chain(unknown.lines()).map(PathBuf::from).collect())
 }
@@ -257,16 +290,19 @@ const ROOTS: [&str; 4] = ["countersign", "countersign-desktop", STORIES, "xtask"
 const OF_THE_FORGE: [&str; 2] = [".ci", ".github"];
 const TEST_OF_THE_FORGE: &str = "tests/unit/forge.test.ts";
 
+/// Fuzz targets and their inputs.
+const FUZZ: &str = "tests/fuzz";
+
 /// Files that say how every package is compiled.
-const EVERYTHING: [&str; 4] = ["Cargo.lock", "Cargo.toml", "clippy.toml", "rustfmt.toml"];
+const EVERYTHING: [&str; 5] =
+    [".cargo/config.toml", "Cargo.lock", "Cargo.toml", "clippy.toml", "rustfmt.toml"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn packages() -> Packages {
-        let mut packages =
-            Packages { folders: BTreeMap::new(), uses: BTreeMap::new(), targets: BTreeMap::new() };
+        let mut packages = Packages::default();
         for (folder, uses, tests) in [
             ("crates/gate", &[][..], &[][..]),
             ("crates/gateway", &[], &[]),
@@ -285,6 +321,8 @@ mod tests {
                 }))
                 .unwrap();
         }
+        let reads = ("crates/gate/src/a.rs", "include_str!(\"../../../tests/vectors/a.json\")");
+        packages.add_readers(&tidy::Tree::of(&[reads]));
         packages
     }
 
@@ -300,16 +338,18 @@ mod tests {
             users: names(users),
             targets: targets.iter().map(|name| ["--test".to_owned(), (*name).to_owned()]).collect(),
             pages: pages.iter().map(PathBuf::from).collect(),
+            is_fuzz: false,
         };
         assert_eq!(plan, expected, "{files:?}");
     }
 
     #[test]
     fn what_uses_a_changed_package_directly_is_looked_at_too() {
-        check(&["crates/gate/src/lib.rs"], &["gate"], &["node"], &[], &[]);
+        check(&["crates/gate/src/lib.rs"], &["gate"], &["node"], &["box_program"], &[]);
         check(&["crates/gateway"], &["gateway"], &["peers"], &[], &[]);
         check(&["crates/node/tests/a.rs"], &["node"], &["peers", "tests"], &["box_program"], &[]);
         check(&["tests/stories/main.rs"], &["tests"], &[], &["stories"], &[]);
+        check(&["tests/vectors/a.json"], &["gate", "tests"], &["node"], &["box_program", "stories"], &[]);
     }
 
     #[test]

@@ -8,6 +8,9 @@ use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Whether a person sits in front of a display of this process's environment.
@@ -70,13 +73,24 @@ fn start_and_read_line(command: &mut Command) -> Result<(Background, String)> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut background = Background::start(command.stdout(Stdio::piped()))?;
     let output = background.child().stdout.take().context("standard output was not piped")?;
-    let mut line = String::new();
-    BufReader::new(output).read_line(&mut line)?;
+    let (says, said) = mpsc::channel();
+    // Ends with the program's output, which ends with the program at the latest.
+    thread::spawn(move || {
+        let mut line = String::new();
+        let read = BufReader::new(output).read_line(&mut line);
+        says.send(read.map(|_| line)).ok();
+    });
+    let line = said
+        .recv_timeout(READY)
+        .with_context(|| format!("{name} did not say within {} s that it is ready", READY.as_secs()))??;
     if line.trim().is_empty() {
         bail!("{name} ended before it was ready");
     }
     Ok((background, line.trim().to_owned()))
 }
+
+/// How long a part of a session may take until it is ready: a hundred times what it takes.
+const READY: Duration = Duration::from_secs(120);
 
 const BUS_CONFIG: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">

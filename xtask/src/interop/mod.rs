@@ -12,7 +12,7 @@ mod record;
 mod run;
 mod table;
 
-pub(crate) use agents::{agent_stories, ensure_agents};
+pub(crate) use agents::{agents as agents_tried, ensure_agents};
 pub(crate) use mcp::{ensure_sdk, mcp_stories};
 pub(crate) use run::{asked_again, ensure_compared, ensure_generations, stories};
 

@@ -11,6 +11,7 @@ mod steps;
 mod watch;
 
 pub(crate) use programs::of_packages;
+pub(crate) use step::keeping_types;
 
 use crate::workspace::{state_dir, typed_here};
 use anyhow::{Result, anyhow};

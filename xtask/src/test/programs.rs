@@ -85,15 +85,21 @@ fn linted(mut cargo: Command) -> Result<Command> {
 /// The test programs that cargo's messages tell of.
 fn built(messages: &Path) -> Result<Vec<TestProgram>> {
     let text = fs::read_to_string(messages).with_context(|| format!("cannot read {}", messages.display()))?;
-    Ok(text.lines().filter_map(test_program).collect())
+    let read = |line: &str| {
+        let message: Value = serde_json::from_str(line).context("cargo's messages are JSON")?;
+        let is_program = message["profile"]["test"] == true && message["executable"].is_string();
+        if message["reason"] != "compiler-artifact" || !is_program {
+            return Ok(None);
+        }
+        test_program(&message)
+            .with_context(|| format!("cargo says otherwise what it built: {line}"))
+            .map(Some)
+    };
+    text.lines().filter_map(|line| read(line).transpose()).collect()
 }
 
-/// The test program that a line of cargo's tells of.
-fn test_program(line: &str) -> Option<TestProgram> {
-    let message: Value = serde_json::from_str(line).ok()?;
-    if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
-        return None;
-    }
+/// The test program that a message of cargo's tells of.
+fn test_program(message: &Value) -> Option<TestProgram> {
     let path = PathBuf::from(message["executable"].as_str()?);
     let manifest = Path::new(message["manifest_path"].as_str()?);
     let package = message["package_id"].as_str()?;
@@ -290,7 +296,6 @@ mod tests {
                 "reason": "compiler-artifact", "package_id": id, "manifest_path": "/a/crates/node/Cargo.toml",
                 "target": { "name": name }, "profile": { "test": test }, "executable": "/a/target/debug/deps/x-1",
             })
-            .to_string()
         };
         let id = "path+file:///a/crates/node#countersign-node@0.1.0";
         let found = test_program(&artifact(id, "countersign_node", true)).unwrap();
@@ -299,9 +304,21 @@ mod tests {
         assert_eq!(found.title(), "node box_program");
         let found = test_program(&artifact("path+file:///a/crates/node#0.1.0", "node", true)).unwrap();
         assert_eq!(found.package, "node");
-        assert_eq!(test_program(&artifact(id, "countersign-box", false)), None);
-        assert_eq!(test_program("{\"reason\":\"build-finished\"}"), None);
-        assert_eq!(test_program("warning: no JSON"), None);
+
+        let folder = tempfile::tempdir().unwrap();
+        let said = |lines: &[String]| {
+            let file = folder.path().join("messages");
+            fs::write(&file, lines.join("\n")).unwrap();
+            built(&file)
+        };
+        let usual = [
+            artifact(id, "countersign_node", true).to_string(),
+            artifact(id, "countersign-box", false).to_string(),
+            "{\"reason\":\"build-finished\"}".to_owned(),
+        ];
+        assert_eq!(said(&usual).unwrap().len(), 1);
+        assert!(said(&["warning: no JSON".to_owned()]).is_err());
+        assert!(said(&[artifact("node 0.1.0", "node", true).to_string()]).is_err());
     }
 
     #[test]

@@ -70,7 +70,9 @@ pub(super) enum Work {
     Build,
     /// A program that must end with 0.
     Program(Command),
-    /// The same, in a private desktop session.
+    /// The same, for one whose place is made ready when its turn comes.
+    Prepared(Box<dyn Fn() -> Result<Command>>),
+    /// A program that must end with 0, in a private desktop session.
     InSession(Command),
     /// The Rust tests, which also rewrite the UI's generated types: these must come out as they are.
     RustTests(Choice),
@@ -95,12 +97,9 @@ impl Step {
             Work::Call(work) => call(*work, deadline),
             Work::Build => programs::build(log, deadline),
             Work::Program(program) => run_logged(program, log, deadline),
+            Work::Prepared(prepare) => run_logged(&mut prepare()?, log, deadline),
             Work::InSession(program) => in_session(program, log, deadline),
-            Work::RustTests(choice) => {
-                let before = generated_types()?;
-                programs::run_all(choice, log, deadline)?;
-                compare_types(&before, &generated_types()?)
-            }
+            Work::RustTests(choice) => keeping_types(|| programs::run_all(choice, log, deadline)),
             Work::Examples(filter) => programs::examples(filter.as_deref(), log, deadline),
             Work::Stories(choice) => {
                 let mut stories = TestProgram::named("desktop")?.timed(choice, STORIES_AT_ONCE);
@@ -116,6 +115,13 @@ impl Step {
 fn in_session(program: &mut Command, log: &Path, deadline: Duration) -> Result<()> {
     let session = Session::start()?;
     run_logged(session.enter(program), log, deadline)
+}
+
+/// Does what may write the UI's generated types; an error when they come out otherwise than they were.
+pub(crate) fn keeping_types(work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let before = generated_types()?;
+    work()?;
+    compare_types(&before, &generated_types()?)
 }
 
 /// Every generated TypeScript file and its content.

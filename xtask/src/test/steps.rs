@@ -173,23 +173,26 @@ fn elsewhere(binaries: &Binaries) -> Result<Vec<Step>> {
         deadline: Duration::from_secs(60 * u64::from(minutes)),
         work,
     };
-    let cache = Cache::locate()?;
+    let prepared = |prepare: Box<dyn Fn() -> Result<Command>>| Work::Prepared(prepare);
+    let own = binaries.clone();
     let mut steps = vec![
         step("a gateway on another machine".to_owned(), 30, Work::Tests("network", Vec::new())),
         step("MCP SDK".to_owned(), 15, Work::Call(interop::ensure_sdk)),
-        step("the MCP SDK's client".to_owned(), 30, Work::Program(interop::mcp_stories(binaries)?)),
+        step("the MCP SDK's client".to_owned(), 30, prepared(Box::new(move || interop::mcp_stories(&own)))),
         step("OpenClaw releases".to_owned(), 60, Work::Call(interop::ensure_generations)),
     ];
-    let [check, generate] = interop::asked_again(&cache)?;
+    let [check, generate] = interop::asked_again(&Cache::locate()?)?;
     steps.push(step("stored cases of OpenClaw".to_owned(), 60, Work::Program(check)));
     steps.push(step("made-up cases of OpenClaw".to_owned(), 60, Work::Program(generate)));
     for version in interop::generations()? {
-        let stories = interop::stories(&cache, &version, binaries)?;
-        steps.push(step(format!("stories with OpenClaw {version}"), 90, Work::Program(stories)));
+        let (name, own) = (format!("stories with OpenClaw {version}"), binaries.clone());
+        let stories = move || interop::stories(&Cache::locate()?, &version, &own);
+        steps.push(step(name, 90, prepared(Box::new(stories))));
     }
     steps.push(step("agents of other vendors".to_owned(), 60, Work::Call(interop::ensure_agents)));
-    for (name, stories) in interop::agent_stories(binaries)? {
-        steps.push(step(name, 90, Work::Program(stories)));
+    for agent in interop::agents_tried() {
+        let (name, own) = (format!("stories with {agent}"), binaries.clone());
+        steps.push(step(name, 90, prepared(Box::new(move || agent.stories(&own)))));
     }
     Ok(steps)
 }

@@ -16,25 +16,30 @@ pub(super) fn run_logged(program: &mut Command, log: &Path, deadline: Duration) 
     run_watched(program, log, || clock.look())
 }
 
-/// Does work of this program, which starts others. At the deadline these are ended, and the work
-/// fails with them.
+/// Does work of this program, which starts others. At the deadline these are ended and the work has failed,
+/// whatever it says then; work that does not end with them is left behind.
 pub(super) fn call(work: fn() -> Result<()>, deadline: Duration) -> Result<()> {
-    let worker = thread::spawn(work);
     let mut clock = Clock::start(deadline);
-    let mut is_over = false;
+    call_watched(work, || clock.look(), end_all_started)
+}
+
+fn call_watched(
+    work: fn() -> Result<()>,
+    mut look: impl FnMut() -> Moment,
+    end: impl FnOnce(),
+) -> Result<()> {
+    let worker = thread::spawn(work);
     while !worker.is_finished() {
-        match clock.look() {
-            Moment::Quiet => {}
+        match look() {
+            Moment::Quiet => thread::sleep(POLL),
             Moment::Tell(words) => println!("        {words}"),
             Moment::Over => {
-                is_over = true;
-                end_all_started();
+                end();
+                bail!("did not end before its deadline");
             }
         }
-        thread::sleep(POLL);
     }
-    let outcome = worker.join().unwrap_or_else(|_| bail!("panicked"));
-    if is_over { outcome.context("did not end before its deadline") } else { outcome }
+    worker.join().unwrap_or_else(|_| bail!("panicked"))
 }
 
 /// Runs a program whose standard output is for other programs: it goes to a file beside the log.
@@ -176,6 +181,19 @@ mod tests {
             Ok((!is_there()).then_some(()))
         })
         .unwrap();
+    }
+
+    #[test]
+    fn work_that_is_over_its_time_has_failed_whatever_it_says() {
+        let hangs = || {
+            thread::sleep(Duration::from_secs(600));
+            Ok(())
+        };
+        let mut has_ended = false;
+        let error = call_watched(hangs, || Moment::Over, || has_ended = true).unwrap_err();
+        assert_eq!((error.to_string().as_str(), has_ended), ("did not end before its deadline", true));
+        call(|| Ok(()), Duration::from_secs(600)).unwrap();
+        assert_eq!(call(|| bail!("no"), Duration::from_secs(600)).unwrap_err().to_string(), "no");
     }
 
     #[test]

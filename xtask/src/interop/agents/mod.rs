@@ -97,15 +97,25 @@ pub(crate) fn ensure_agents() -> Result<()> {
     Name::value_variants().iter().try_for_each(|name| install::ensure_installed(&cache, &name.tried()))
 }
 
-/// The stories with each agent that the project is tried with, for binaries that are built: a
-/// name and a program.
-pub(crate) fn agent_stories(binaries: &Binaries) -> Result<Vec<(String, Command)>> {
-    let cache = Cache::locate()?;
-    let of = |name: &Name| {
-        let release = name.tried();
-        Ok((format!("stories with {release}"), release.stories(&cache, binaries)?))
-    };
-    Name::value_variants().iter().map(of).collect()
+/// The agents that the project is tried with, each in its release.
+pub(crate) fn agents() -> impl Iterator<Item = Agent> {
+    Name::value_variants().iter().map(|name| Agent(name.tried()))
+}
+
+/// An agent in the release that the project is tried with.
+pub(crate) struct Agent(Release);
+
+impl Agent {
+    /// The program that tells its stories, for binaries that are built. What came of them before is removed.
+    pub(crate) fn stories(&self, binaries: &Binaries) -> Result<Command> {
+        self.0.stories(&Cache::locate()?, binaries)
+    }
+}
+
+impl std::fmt::Display for Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 impl Name {
