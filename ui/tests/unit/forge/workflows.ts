@@ -20,6 +20,8 @@ interface Job {
   'timeout-minutes'?: number;
   permissions?: Permissions;
   container?: string | { image: string };
+  services?: Record<string, { image: string }>;
+  defaults?: { run?: { shell?: string } };
   steps?: Step[];
 }
 
@@ -50,7 +52,10 @@ export async function faultsOfWorkflow(name: string, text: string): Promise<stri
   const faults = [
     ...ofEvents(workflow),
     ...ofPermissions('the workflow', workflow.permissions, []),
-    ...ofPins(text),
+    ...ofPins(
+      text,
+      jobs.map(([, job]) => job),
+    ),
     ...jobs.flatMap(([id, job]) => ofJob(name, id, job)),
   ];
   if (workflow.defaults?.run?.shell !== 'bash') {
@@ -113,15 +118,19 @@ function ofPermissions(whose: string, permissions: Permissions | undefined, may:
   return more.map((right) => `${whose} may ${right}`);
 }
 
-/** What is fetched by a name that others can move to other content. Read from lines: a comment says the version. */
-function ofPins(text: string): string[] {
-  const faults: string[] = [];
-  for (const [, named = '', behind = ''] of text.matchAll(/\buses:[ \t]*(\S+)(.*)/g)) {
-    if (named.startsWith('./')) continue;
-    if (!/^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/.test(named)) faults.push(`${named} is not pinned by a whole commit`);
-    else if (!/^ # v\d+\.\d+\.\d+$/.test(behind)) faults.push(`${named} does not say which version that commit is`);
-  }
-  return faults;
+/**
+ * What is fetched by a name that others can move to other content, as it was read, however it is written. The comment
+ * that says the version is in the text alone.
+ */
+function ofPins(text: string, jobs: Job[]): string[] {
+  const used = jobs.flatMap((job) => [job.uses, ...(job.steps ?? []).map((step) => step.uses)]);
+  return used.flatMap((named) => {
+    if (named === undefined || named.startsWith('./')) return [];
+    if (!/^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/.test(named)) return [`${named} is not pinned by a whole commit`];
+    const lines = text.split('\n').filter((line) => line.includes(named));
+    const isTold = lines.length > 0 && lines.every((line) => / # v\d+\.\d+\.\d+$/.test(line));
+    return isTold ? [] : [`${named} does not say which version that commit is`];
+  });
 }
 
 function ofJob(workflow: string, id: string, job: Job): string[] {
@@ -132,7 +141,11 @@ function ofJob(workflow: string, id: string, job: Job): string[] {
   const machine = job['runs-on'] ?? '';
   if (!MACHINES.includes(machine)) faults.push(`job ${id} runs on ${machine}, not on ${MACHINES.join(' or ')}`);
   const image = typeof job.container === 'object' ? job.container.image : job.container;
-  if (image !== undefined && !/@sha256:[0-9a-f]{64}$/.test(image)) faults.push(`${image} is not pinned by a digest`);
+  const images = [image, ...Object.values(job.services ?? {}).map((service) => service.image)];
+  for (const image of images) {
+    if (image !== undefined && !/@sha256:[0-9a-f]{64}$/.test(image)) faults.push(`${image} is not pinned by a digest`);
+  }
+  if (job.defaults?.run?.shell !== undefined) faults.push(`job ${id} has another shell than the others`);
   return [...faults, ...(job.steps ?? []).flatMap((step) => ofStep(id, step))];
 }
 
