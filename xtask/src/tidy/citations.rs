@@ -73,8 +73,18 @@ fn links(tree: &Tree, path: &str, block: &Block, findings: &mut Vec<Finding>) {
     for (at, _) in block.text.match_indices("](") {
         let target = block.text[at + 2..].split(')').next().unwrap_or_default();
         let (page, anchor) = target.split_once('#').unwrap_or((target, ""));
-        let is_elsewhere = !page.ends_with(".md") || page.contains("://");
-        if !page.is_empty() && is_elsewhere {
+        if page.contains("://") {
+            continue;
+        }
+        // A picture or a folder has no headings.
+        if !page.is_empty() && !page.ends_with(".md") {
+            if !beside(path, page).is_some_and(|page| tree.has(page.trim_end_matches('/'))) {
+                findings.push(Finding::at(
+                    path,
+                    block.line(at),
+                    format!("links to {page}, which is not there"),
+                ));
+            }
             continue;
         }
         let text = if page.is_empty() {
@@ -206,14 +216,16 @@ mod tests {
     fn a_link_that_leads_nowhere_is_found_in_documents() {
         let good = "# B\nSee a.md, \"One thing\", [it](a.md#one-thing), [more](../docs/a.md#two-more), [here](#b),\n\
                     [a picture](x.png), [elsewhere](https://example.org/c.md#d). Your notes.md are yours.\n";
-        check(cited, &[PAGE, ("docs/b.md", good)], &[]);
-        let bad = "See a.md,\n\"Three\".\n\n[it](c.md)\n[more](a.md#three) [here](#b)\n\n[out](../../a.md)\n";
+        check(cited, &[PAGE, ("docs/b.md", good), ("docs/x.png", "")], &[]);
+        let bad = "See a.md,\n\"Three\".\n\n[it](c.md)\n[more](a.md#three) [here](#b)\n\n[out](../../a.md)\n\
+                   ![a picture](y.png)\n";
         let expected = [
             "docs/b.md:1: cites \"Three\", which",
             "docs/b.md:4: links to c.md, which",
             "docs/b.md:5: links to #three, which",
             "docs/b.md:5: links to #b, which",
             "docs/b.md:7: links to ../../a.md, which",
+            "docs/b.md:8: links to y.png, which",
         ];
         check(cited, &[PAGE, ("docs/b.md", bad)], &expected);
     }

@@ -56,10 +56,9 @@ fn promises(text: &str) -> Vec<(usize, String)> {
 /// the name of one.
 fn files_of<'a>(tree: &'a Tree, word: &'a str) -> impl Iterator<Item = &'a str> {
     let is_name = word.matches('_').count() > 1 && word.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let declared = format!("fn {word}(");
     tree.below("", &TESTS).filter_map(move |(path, text)| {
         let is_meant = if is_name {
-            text.contains(&declared)
+            declares(text, word)
         } else {
             path.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
@@ -67,9 +66,39 @@ fn files_of<'a>(tree: &'a Tree, word: &'a str) -> impl Iterator<Item = &'a str> 
     })
 }
 
-/// Whether a file has tests of its own. Those of other languages are told by their folder.
+/// Whether a file declares a test of this name: a function right below what makes it one, or in a
+/// block of properties.
+fn declares(text: &str, name: &str) -> bool {
+    text.match_indices(&format!("fn {name}(")).any(|(at, _)| {
+        let above = text[..at].rsplit("\n\n").next().unwrap_or_default();
+        let is_in_a_block = text[..at].contains("proptest!");
+        is_in_a_block || MARKS.iter().any(|mark| above.contains(mark))
+    })
+}
+
+/// Whether a file has tests of its own. Those of the pages are told by their names.
 fn has_tests(path: &str, text: &str) -> bool {
-    !path.ends_with(".rs") || MARKS.iter().any(|mark| text.contains(mark))
+    match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "rs" => MARKS.iter().any(|mark| text.contains(mark)),
+        "py" => true,
+        _ => path.contains(".test."),
+    }
+}
+
+/// A module of the second tier has a file of its own: in one that every change runs it would be taken for
+/// what that runs.
+pub(super) fn later_tests_apart(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.below("", &["rs"]) {
+        let lines = text.lines().zip(1..);
+        let found = lines.filter(|(line, _)| line.trim_start().starts_with(&format!("mod {SECOND_TIER} {{")));
+        findings.extend(
+            found.map(|(_, line)| {
+                Finding::at(path, line, "the module of the long run has no file of its own")
+            }),
+        );
+    }
+    findings
 }
 
 /// Whether every change runs the tests of a file.
@@ -117,6 +146,23 @@ mod tests {
     const LATER: (&str, &str) = ("tests/desktop/nightly/d.rs", "#[test]\nfn it_holds_for_hours() {}\n");
     const FAULTS: (&str, &str) = ("tests/faults/e.rs", "#[test]\nfn a_full_disk_is_told() {}\n");
     const BARE: (&str, &str) = ("crates/a/src/f.rs", "fn f() {}\n");
+
+    #[test]
+    fn a_module_of_the_long_run_within_another_file_is_found() {
+        let files = [
+            ("crates/a/src/lib.rs", "mod nightly;\n"),
+            ("tests/stories/a.rs", "#[cfg(test)]\nmod nightly {\n    #[test]\n    fn a() {}\n}\n"),
+        ];
+        check(later_tests_apart, &files, &["tests/stories/a.rs:2: "]);
+    }
+
+    #[test]
+    fn a_function_that_is_no_test_and_a_page_that_has_none_do_not_count() {
+        let beside = ("crates/a/src/g.rs", "#[test]\nfn is_so() {}\n\nfn what_it_needs() {}\n");
+        let document = format!("## {HEADING}\n\n- one (`what_it_needs`, `ui/tests/mock/a.ts`)\n");
+        let files = [beside, ("ui/tests/mock/a.ts", "test('a')"), (DOCUMENT, document.as_str())];
+        check(tested, &files, &["SECURITY.md:3: this promise names no test"]);
+    }
 
     #[test]
     fn a_promise_without_a_test_that_every_change_runs_is_found() {
