@@ -2,7 +2,7 @@
 //! [`countersign_commands::shell`] accepts is given to the shells of this machine, in an empty folder and
 //! with a PATH where every program is this one, which only writes down its arguments. Whatever a shell starts
 //! must be what was predicted, and a second grammar of bash must find the same commands. `cargo xtask test`
-//! runs it for a minute.
+//! runs it for twenty seconds.
 //!
 //! ```sh
 //! cargo run --release -p countersign-tests --features differential --bin differential -- \

@@ -18,9 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-#: How long any single answer is waited for, in seconds. Like every limit here it says that a test fails, and
-#never how fast : the machine is: where all is well, nothing takes nearly as long, however slow
-#and busy that is.
+#: How long any single answer is waited for, in seconds. Like every limit here it says that a test fails,
+#: and never how fast the machine is: where all is well, nothing takes nearly as long.
 ANSWER_SECONDS = 120.0
 
 #: Longest answer line, in bytes, that a requester reads.

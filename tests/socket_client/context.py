@@ -16,7 +16,7 @@ from webdriver import Card, poll
 TOUCH = "/usr/bin/touch"
 
 #: How long a person may take in these tests, in milliseconds: far longer than a window needs to open, and
-#than a row needs to ask : everything that has to wait together.
+#: than a row needs to ask everything that has to wait together.
 PATIENCE_MS = 120_000
 
 ONCE_OR_DENY = ["deny", "allow-once"]

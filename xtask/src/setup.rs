@@ -101,9 +101,9 @@ const PACKAGES: &[Package] = &[
     package(Purpose::Test, "xterm", "somebody types in it under X11"),
     package(Purpose::Test, "tint2", "a panel with a tray under X11"),
     package(Purpose::Test, "dunst", "a notification server under X11"),
-    package(Purpose::Test, "sway", "a desktop of tiles on Wayland"),
-    package(Purpose::Test, "mako-notifier", "sway's notification server"),
     package(Purpose::Test, "weston", "the desktop of Wayland itself, and its terminal"),
+    package(Purpose::Desktops, "sway", "a desktop of tiles on Wayland"),
+    package(Purpose::Desktops, "mako-notifier", "sway's notification server"),
     package(Purpose::Desktops, "cage", "a desktop of one window"),
     package(Purpose::Desktops, "gnome-shell", "GNOME"),
     package(Purpose::Desktops, "gjs", "GNOME's notification server"),
@@ -230,19 +230,8 @@ fn explain_other_systems(purpose: Purpose) -> Result<()> {
 /// Oldest Node whose npm reads the lock file and whose runtime Vite supports.
 const NODE_MAJOR: u32 = 20;
 
-const PROGRAMS_TO_TEST: &[&str] = &[
-    "Xvfb",
-    "bwrap",
-    "dbus-daemon",
-    "openbox",
-    "WebKitWebDriver",
-    "sway",
-    "weston",
-    "xterm",
-    "tint2",
-    "dunst",
-    "mako",
-];
+const PROGRAMS_TO_TEST: &[&str] =
+    &["Xvfb", "bwrap", "dbus-daemon", "openbox", "WebKitWebDriver", "weston", "xterm", "tint2", "dunst"];
 
 const FEDORA_AND_ARCH: &str = "\
 Fedora, to run:  sudo dnf install gcc pkgconf-pkg-config webkit2gtk4.1-devel gtk3-devel dbus-devel \\
