@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Options of `cargo xtask check`.
 #[derive(Args)]
@@ -220,7 +220,8 @@ impl Plan {
         }
         build.args(self.targets.iter().flatten());
         let is_wanted = |package: &str| self.changed.contains(package) || self.users.contains(package);
-        test::keeping_types(|| test::of_packages(build, |package| is_wanted(package) && package != STORIES))
+        let is_unit = |package: &str| is_wanted(package) && package != STORIES;
+        test::keeping_types(|| test::of_packages(build, is_unit, LONGEST))
     }
 }
 
@@ -278,6 +279,9 @@ fn named(paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
     };
     paths.iter().map(of).collect()
 }
+
+/// Tests that take longer are run by `cargo xtask test` alone: most start other programs.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// The package whose tests are stories of the whole program: `cargo xtask test` runs them.
 const STORIES: &str = "countersign-tests";

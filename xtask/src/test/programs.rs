@@ -1,7 +1,7 @@
 //! Every program and every test of the workspace, built once with the lints on, and the test programs run
 //! beside each other.
 
-use super::report::{print_failure, tests_in};
+use super::report::{print_failure, tests_in, times};
 use super::watch::{Clock, Moment, run_apart, run_logged, run_watched};
 use crate::process::{self, command};
 use crate::workspace::{Binaries, Profile, cargo, root, state_dir, without_package};
@@ -52,7 +52,8 @@ pub(super) fn examples(filter: Option<&str>, log: &Path, deadline: Duration) -> 
 }
 
 /// Builds tests with the lints on, and runs those of the packages that are wanted and open no window.
-pub(crate) fn of_packages(build: Command, is_wanted: impl Fn(&str) -> bool) -> Result<()> {
+/// Those that took longer than `longest` when they last ran here are left out, and counted.
+pub(crate) fn of_packages(build: Command, is_wanted: impl Fn(&str) -> bool, longest: Duration) -> Result<()> {
     let (messages, log) = (state_dir().join("check.json"), state_dir().join("check.log"));
     fs::create_dir_all(state_dir())?;
     let file = fs::File::create(&messages).with_context(|| format!("cannot write {}", messages.display()))?;
@@ -60,8 +61,16 @@ pub(crate) fn of_packages(build: Command, is_wanted: impl Fn(&str) -> bool) -> R
     let mut programs = built(&messages)?;
     programs.retain(|program| is_wanted(&program.package));
     let count = programs.len();
-    let outcome = run_each(programs, &Choice::default(), &log, CHECK_DEADLINE);
+    let choice = Choice { longest: Some(longest), ..Choice::default() };
+    let left_out: usize = programs.iter().map(|program| program.longer_than(&choice).len()).sum();
+    let outcome = run_each(programs, &choice, &log, CHECK_DEADLINE);
     println!("  {} tests of {count} programs passed", tests_in(&log));
+    if left_out > 0 {
+        println!(
+            "  {left_out} that took longer than {} s were left to `cargo xtask test`",
+            longest.as_secs()
+        );
+    }
     if let Err(error) = &outcome {
         print_failure(&log, error);
     }
@@ -135,6 +144,8 @@ pub(super) struct Choice {
     pub(super) filter: Option<String>,
     /// Also those that only the long run has: they are in modules called `nightly`.
     pub(super) all: bool,
+    /// Only those that took no longer when they last ran on this machine.
+    pub(super) longest: Option<Duration>,
 }
 
 impl Choice {
@@ -172,7 +183,22 @@ impl TestProgram {
         program.env("RUSTC_BOOTSTRAP", "1").args(["-Zunstable-options", "--report-time"]);
         program.arg(format!("--test-threads={threads}"));
         choice.apply(&mut program);
+        for test in self.longer_than(choice) {
+            program.args(["--skip", &test]);
+        }
         program
+    }
+
+    /// Its tests that took longer than is wanted when they last ran on this machine.
+    fn longer_than(&self, choice: &Choice) -> Vec<String> {
+        let Some(longest) = choice.longest else { return Vec::new() };
+        let said = fs::read(self.last_log()).unwrap_or_default();
+        longer(&String::from_utf8_lossy(&said), longest)
+    }
+
+    /// What it said when all of its tests last ran.
+    fn last_log(&self) -> PathBuf {
+        state_dir().join("last").join(format!("{}.log", self.title().replace(' ', "-")))
     }
 
     fn title(&self) -> String {
@@ -216,6 +242,11 @@ fn run_each(mut programs: Vec<TestProgram>, choice: &Choice, log: &Path, deadlin
             let log = logs.join(format!("{}.log", program.title().replace(' ', "-")));
             let look = || if is_over.load(Ordering::Relaxed) { Moment::Over } else { Moment::Quiet };
             let outcome = run_watched(&mut program.timed(choice, THREADS), &log, look);
+            if choice.filter.is_none() && program.longer_than(choice).is_empty() && outcome.is_ok() {
+                // Without it the next check runs tests that take long, and no harm is done.
+                fs::create_dir_all(state_dir().join("last")).ok();
+                fs::copy(&log, program.last_log()).ok();
+            }
             done.fetch_add(1, Ordering::Relaxed);
             ended.push((program.title(), log, outcome));
         }
@@ -249,6 +280,12 @@ fn run_each(mut programs: Vec<TestProgram>, choice: &Choice, log: &Path, deadlin
         bail!("{} of {all} test programs failed: {}", failed.len() + all - ended.len(), failed.join(", "));
     }
     Ok(())
+}
+
+/// The tests that took longer, by what their program said.
+fn longer(said: &str, longest: Duration) -> Vec<String> {
+    let all = times(said).into_iter();
+    all.filter(|test| test.seconds > longest.as_secs_f64()).map(|test| test.name).collect()
 }
 
 /// One log of all programs: those that failed at its end, where whoever looks at a failed step begins.
@@ -319,6 +356,13 @@ mod tests {
         assert_eq!(said(&usual).unwrap().len(), 1);
         assert!(said(&["warning: no JSON".to_owned()]).is_err());
         assert!(said(&[artifact("node 0.1.0", "node", true).to_string()]).is_err());
+    }
+
+    #[test]
+    fn tests_that_took_longer_are_told_from_what_was_said() {
+        let said = "test a::slow ... ok <2.001s>\ntest a::quick ... ok <1.999s>\ntest a::unsaid ... ok\n";
+        assert_eq!(longer(said, Duration::from_secs(2)), ["a::slow"]);
+        assert_eq!(longer("", Duration::from_secs(2)), Vec::<String>::new());
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub(super) struct Row {
 /// A test and how long it took.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Slow {
-    name: String,
-    seconds: f64,
+    pub(super) name: String,
+    pub(super) seconds: f64,
 }
 
 impl Row {
@@ -177,7 +177,7 @@ fn passed_in_line(line: &str) -> Option<usize> {
 }
 
 /// Tests and their times, as the harness of Rust and Node's test runner put them.
-fn times(text: &str) -> Vec<Slow> {
+pub(super) fn times(text: &str) -> Vec<Slow> {
     let mut found = Vec::new();
     // The runner says the time of a test on a line below its name.
     let mut named = None;

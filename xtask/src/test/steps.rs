@@ -45,7 +45,7 @@ pub(super) fn select(options: &Options) -> Result<Vec<Step>> {
 
 fn all(options: &Options) -> Result<Vec<Step>> {
     let filter = options.filter.as_deref();
-    let choice = Choice { filter: options.filter.clone(), all: options.all };
+    let choice = Choice { filter: options.filter.clone(), all: options.all, longest: None };
     let binaries = Binaries::locate(Profile::Debug);
     let step = |name: &str, part, tier, minutes: u32, work| Step {
         name: name.to_owned(),
