@@ -144,7 +144,8 @@ fn go(
             judge.broken(Promise::Clean, format!("the app has {open} files open, and had {open_before}"));
         }
     }
-    let kept = load.reconnect(&rig).and_then(|()| load.allow(&rig)).and_then(|()| load.refuse(&rig));
+    let kept =
+        load.reconnect(&rig).and_then(|()| load.allow(&rig)).and_then(|()| load.refuse(&rig, PATIENCE));
     judge.hold(Promise::Answers, kept.context("the person cannot answer after it"));
     let (owed, said) = load.end();
     for said in said {
@@ -202,7 +203,7 @@ fn during(
         }
     }
     load.is_wordy = false;
-    load.refuse(rig).ok();
+    load.refuse(rig, REFUSED_DURING).ok();
     if matches!(fault.make, Make::Spoil(..)) {
         // The right file takes the place of the one that these may be in.
         load.owed = Owed { by_rule: load.owed.by_rule.clone(), ..before };
@@ -304,6 +305,10 @@ const MOMENT_MS: usize = 200;
 
 /// Commands by rule that are tried while a fault lasts.
 const TRIED_DURING: usize = 20;
+
+/// How long a refusal is tried while the fault lasts. An app that stands still takes none however long that is,
+/// and what waits there has two minutes in all.
+const REFUSED_DURING: Duration = Duration::from_secs(10);
 
 /// The same while the disk fails, if they run: their lines are more than the record keeps room for on a disk
 /// that is full, and they are fewer than an agent may send at once.

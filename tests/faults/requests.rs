@@ -124,7 +124,7 @@ impl Load {
         for _ in 0..2 {
             load.by_rule(rig, PATIENCE)?;
         }
-        load.refuse(rig)?;
+        load.refuse(rig, PATIENCE)?;
         load.allow(rig)?;
         load.deny(rig)?;
         let doors = [Door::Exec, Door::Mcp, Door::Hook, Door::Node];
@@ -175,11 +175,11 @@ impl Load {
         Ok(())
     }
 
-    /// Adds a rule that refuses a program of its own.
-    pub(crate) fn refuse(&mut self, rig: &Rig) -> Result<()> {
+    /// Adds a rule that refuses a program of its own; an error where that is not taken within the limit.
+    pub(crate) fn refuse(&mut self, rig: &Rig, limit: Duration) -> Result<()> {
         self.made += 1;
         let program = format!("refused-{}", self.made);
-        let told = rig.countersign(&["rules", "deny", "--program", &program], PATIENCE)?;
+        let told = rig.countersign(&["rules", "deny", "--program", &program], limit)?;
         ensure!(told.code == 0, "a refusal was not taken: {told:?}");
         self.owed.refused.insert(program);
         Ok(())
