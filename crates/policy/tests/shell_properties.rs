@@ -236,7 +236,8 @@ fn hostile() -> Duration {
 
 /// What a processor has worked for this thread: a machine that has much else to do counts nothing more.
 fn worked() -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel tells it");
-    let nanoseconds = told.split_whitespace().next().and_then(|first| first.parse().ok());
-    Duration::from_nanos(nanoseconds.expect("a number"))
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds: Option<u64> = told.split_whitespace().next().and_then(|first| first.parse().ok());
+    assert!(nanoseconds.is_some(), "expected the kernel to tell what this thread has worked, got {told:?}");
+    Duration::from_nanos(nanoseconds.unwrap_or_default())
 }
