@@ -306,8 +306,8 @@ const MOMENT_MS: usize = 200;
 /// Commands by rule that are tried while a fault lasts.
 const TRIED_DURING: usize = 20;
 
-/// How long a refusal is tried while the fault lasts. An app that stands still takes none however long that is,
-/// and what waits there has two minutes in all.
+/// How long a refusal is tried while the fault lasts. An app that stands still takes none however long that
+/// is, and what waits there has two minutes in all.
 const REFUSED_DURING: Duration = Duration::from_secs(10);
 
 /// The same while the disk fails, if they run: their lines are more than the record keeps room for on a disk
