@@ -44,6 +44,8 @@ async fn plays_the_app() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
     let arguments = arguments("plays_the_warden");
     start(&folder.join("runs"), arguments).unwrap();
+    let told_of = folder.clone();
+    std::thread::spawn(move || says_who_is_told(&told_of));
     let bench = Bench::new();
     fs::write(folder.join("bench"), bench.folder.path().display().to_string()).unwrap();
     let pids = folder.join("pids");
@@ -62,6 +64,28 @@ async fn plays_the_app() {
     );
     let (run, call) = tokio::join!(run, call);
     panic!("{run:?} {call:?}");
+}
+
+/// Writes down which warden knows all that runs, as often as that changes. One that has begun and was told
+/// nothing yet is of no use to an app that is killed.
+fn says_who_is_told(folder: &Path) {
+    let mut last = None;
+    loop {
+        let pid = told().warden.as_ref().and_then(|warden| {
+            let pidfd = std::os::fd::AsRawFd::as_raw_fd(&warden.process);
+            let info = fs::read_to_string(format!("/proc/self/fdinfo/{pidfd}")).ok()?;
+            info.lines()
+                .find_map(|line| line.strip_prefix("Pid:")?.trim().parse::<i32>().ok())
+                .filter(|pid| *pid > 0)
+        });
+        if pid.is_some() && pid != last {
+            last = pid;
+            let new = folder.join("told.new");
+            fs::write(&new, pid.unwrap_or_default().to_string()).unwrap();
+            fs::rename(new, folder.join("told")).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn arguments(role: &str) -> Vec<OsString> {
@@ -113,16 +137,11 @@ impl Rig {
         self.folder.path().join("runs")
     }
 
-    /// The warden of this rig that is none of `not`.
+    /// The warden of this rig that is none of `not`, once it was told of all that runs.
     fn warden(&self, not: Option<i32>) -> i32 {
-        let marker = format!("{VARIABLE}={}", self.runs().display());
         wait_for("a warden", || {
-            fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
-                let pid = entry.file_name().to_str()?.parse().ok()?;
-                let environ = fs::read(entry.path().join("environ")).ok()?;
-                let is_it = String::from_utf8_lossy(&environ).contains(&marker);
-                (is_it && Some(pid) != not).then_some(pid)
-            })
+            let pid = fs::read_to_string(self.folder.path().join("told")).ok()?.parse().ok()?;
+            (Some(pid) != not).then_some(pid)
         })
     }
 
