@@ -301,9 +301,9 @@ fn gather(ended: &[(String, PathBuf, Result<()>)], log: &Path) -> Result<()> {
     fs::write(log, text).with_context(|| format!("cannot write {}", log.display()))
 }
 
-/// Programs at a time.
+/// Programs at a time: one more than there are processors, since tests wait for processes and sockets.
 fn at_once() -> usize {
-    thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_ONCE)
+    (thread::available_parallelism().map_or(1, usize::from) + 1).min(MOST_AT_ONCE)
 }
 
 /// What needs a desktop, another machine, a release or an agent, and so a step of its own.
@@ -312,9 +312,9 @@ const SPECIAL: [&str; 6] = ["agents", "desktop", "desktops", "interop", "mcp", "
 /// The module of tests that only the long run has, as the harness finds it in their names.
 const NIGHTLY: &str = "nightly::";
 
-/// Tests at a time in each program: more than there are processors, since many wait for
-/// processes and sockets.
-const THREADS: usize = 4;
+/// Tests at a time in each program. Most of them wait, so programs run beside each other; within one, a
+/// process that one test starts holds the locks of all others until it runs its own program.
+const THREADS: usize = 2;
 
 /// How long `cargo xtask check` waits for tests: many times the minute that it should take.
 const CHECK_DEADLINE: Duration = Duration::from_secs(1_200);
