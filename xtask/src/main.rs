@@ -54,7 +54,7 @@ enum Task {
     Ui(pages::Options),
     /// Run every check that must hold before a change lands.
     Test(test::Options),
-    /// Check what changed and what uses it directly, within a minute.
+    /// Check what changed and what uses it directly: for while it is being written.
     Check(check::Options),
     /// Measure the release build.
     Bench(bench::Options),
