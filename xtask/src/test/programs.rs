@@ -2,7 +2,7 @@
 //! beside each other.
 
 use super::report::{print_failure, tests_in, times};
-use super::watch::{Clock, Moment, run_apart, run_logged, run_watched};
+use super::watch::{Clock, Moment, run_apart, run_logged, run_watched, said};
 use crate::process::{self, command};
 use crate::workspace::{Binaries, Profile, cargo, root, state_dir, without_package};
 use anyhow::{Context, Result, bail};
@@ -192,8 +192,7 @@ impl TestProgram {
     /// Its tests that took longer than is wanted when they last ran on this machine.
     fn longer_than(&self, choice: &Choice) -> Vec<String> {
         let Some(longest) = choice.longest else { return Vec::new() };
-        let said = fs::read(self.last_log()).unwrap_or_default();
-        longer(&String::from_utf8_lossy(&said), longest)
+        longer(&said(&self.last_log()), longest)
     }
 
     /// What it said when all of its tests last ran.
@@ -293,8 +292,7 @@ fn gather(ended: &[(String, PathBuf, Result<()>)], log: &Path) -> Result<()> {
     let mut text = String::new();
     let (passed, failed): (Vec<_>, Vec<_>) = ended.iter().partition(|(_, _, outcome)| outcome.is_ok());
     for (title, log, outcome) in passed.into_iter().chain(failed) {
-        let said = fs::read(log).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said);
+        let said = said(log);
         let end = outcome.as_ref().err().map(|error| format!("error: {error:#}\n")).unwrap_or_default();
         text.push_str(&format!("\n== {title}\n{said}{end}"));
     }

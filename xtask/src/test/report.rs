@@ -1,5 +1,6 @@
 //! What came of the steps: a line for each, the slowest tests, and what a failed step said.
 
+use super::watch::said;
 use anyhow::Result;
 use serde_json::json;
 use std::fs;
@@ -35,8 +36,7 @@ impl Row {
         busy: Option<u64>,
         outcome: Result<()>,
     ) -> Self {
-        let text = fs::read(log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
+        let text = said(log);
         Self {
             name: name.to_owned(),
             elapsed,
@@ -116,8 +116,7 @@ fn slowest(mut all: Vec<Slow>) -> Vec<Slow> {
 
 /// Prints what a failed step said: first what failed, because whoever keeps this output may cut it.
 pub(super) fn print_failure(log: &Path, error: &anyhow::Error) {
-    let text = fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
+    let text = said(log);
     let lines: Vec<&str> = text.lines().collect();
     for line in failures(&lines) {
         println!("        ! {line}");
@@ -158,8 +157,7 @@ fn failures<'a>(lines: &[&'a str]) -> Vec<&'a str> {
 
 /// How many tests a log says have passed.
 pub(super) fn tests_in(log: &Path) -> usize {
-    let text = fs::read(log).unwrap_or_default();
-    String::from_utf8_lossy(&text).lines().filter_map(passed_in_line).sum()
+    said(log).lines().filter_map(passed_in_line).sum()
 }
 
 /// How many tests a line says have passed, as cargo, vitest, Node's test runner and the socket client put it.
@@ -228,6 +226,19 @@ mod tests {
         check("ℹ pass 17", Some(17));
         check("83 passed, 0 failed", Some(83));
         check("Compiling passed (thing)", None);
+    }
+
+    #[test]
+    fn tests_are_counted_in_colours_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        fs::write(
+            &log,
+            "\u{1b}[2m      Tests \u{1b}[22m \u{1b}[1m\u{1b}[32m233 passed\u{1b}[39m\u{1b}[22m (233)\n",
+        )
+        .unwrap();
+        let row = Row::read("UI unit tests", &log, Duration::ZERO, None, Ok(()));
+        assert_eq!((row.tests, tests_in(&log)), (233, 233));
     }
 
     #[test]

@@ -133,11 +133,15 @@ impl Clock {
     }
 }
 
+/// What a log says, without colours: some runners paint even a file where the machine calls itself CI.
+pub(super) fn said(log: &Path) -> String {
+    let bytes = fs::read(log).unwrap_or_default();
+    anstream::adapter::strip_str(&String::from_utf8_lossy(&bytes)).to_string()
+}
+
 /// The last line of a log that says something.
 pub(super) fn last_line(log: &Path) -> String {
-    let text = fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no output yet").to_owned()
+    said(log).lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no output yet").to_owned()
 }
 
 /// A step that says nothing for longer looks stuck to a person and to some CI systems.
