@@ -15,7 +15,7 @@ use countersign_protocol::remember::{
 };
 use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{
-    Attendance, CallRuleDraft, CallSubject, RuleDraft, RuleEffect, RuleLimits, WorkspaceDraft,
+    Attendance, CallRuleDraft, CallSubject, RuleDraft, RuleEffect, RuleLimits, Standing, WorkspaceDraft,
 };
 use countersign_protocol::vocabulary::Decision;
 
@@ -112,6 +112,7 @@ impl Memory<'_> {
         let rule = WorkspaceDraft {
             agent: question.agent.to_string(),
             folder,
+            standing: Standing::Open,
             attendance: Attendance::Attended,
             places: Vec::new(),
             limits,

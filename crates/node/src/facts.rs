@@ -106,7 +106,8 @@ pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
         let real_path = path.as_ref().and_then(|path| real::path(path).ok());
         let writable = real_path.as_deref().is_some_and(identity::is_writable);
         let identity = real_path.as_deref().and_then(|real| identity::identify(real, Content::Trusted).ok());
-        ProgramFacts { path, real_path, identity, writable }
+        let named = path.as_deref().and_then(named);
+        ProgramFacts { path, named, real_path, identity, writable }
     };
     let programs = analysis.programs();
     let mut facts = Facts {
@@ -156,7 +157,12 @@ fn program(name: &str, places: Places<'_>, room: &mut Room) -> ProgramFacts {
     let identity = identity::identify(&real_path, content)
         .or_else(|_| identity::identify(&real_path, Content::Trusted))
         .ok();
-    ProgramFacts { path: Some(path), real_path: Some(real_path), identity, writable }
+    ProgramFacts { named: named(&path), path: Some(path), real_path: Some(real_path), identity, writable }
+}
+
+/// A path with the links in its folder followed, and its last part as it is.
+fn named(path: &Path) -> Option<PathBuf> {
+    Some(real::path(path.parent()?).ok()?.join(path.file_name()?))
 }
 
 fn folder(given: &Path) -> Option<FolderFacts> {

@@ -5,31 +5,76 @@
 //! verdict outside of it.
 
 use crate::rules::{self, Moment, counts};
-use countersign_protocol::rules::{Attendance, PlaceAccess, RuleEffect, Workspace};
+use countersign_protocol::document::WILDCARD_AGENT;
+use countersign_protocol::rules::{Attendance, PlaceAccess, RuleEffect, Workspace, WorkspacePlace};
 use std::collections::HashSet;
 use std::path::Path;
 
 /// The open folder in which a run takes place: the innermost, so that a run reaches as little as it may.
 /// `folder` is a real path.
 ///
-/// With [`Attendance::Unattended`] only those count that are open where nobody is asked, too.
-pub fn around<'a>(
-    workspaces: &'a [Workspace],
+/// A rule that closes its folder wins over those that open the same one, and over all around it; whether the
+/// folder is open is said by the rules for this very agent, where there are some. Of several that open it, the
+/// first gives its name, and what any of them hides is hidden: a rule for one agent does not take back what was
+/// hidden from all, nor the other way round.
+///
+/// With [`Attendance::Unattended`] only those open it that do so where nobody is asked, too.
+pub fn around(
+    workspaces: &[Workspace],
     folder: &Path,
     attendance: Attendance,
     moment: Moment<'_>,
-) -> Option<&'a Workspace> {
-    let is_open = |workspace: &&Workspace| {
+) -> Option<Workspace> {
+    let counts = |workspace: &&Workspace| {
         folder.starts_with(&workspace.folder)
             && counts(&workspace.agent, &workspace.limits, &workspace.id, moment)
+    };
+    let opens = |workspace: &&Workspace| {
+        workspace.standing.is_open()
             && (attendance == Attendance::Attended || workspace.attendance == Attendance::Unattended)
     };
-    // Of several that say the same the first one counts.
-    workspaces
-        .iter()
-        .rev()
-        .filter(is_open)
-        .max_by_key(|workspace| Path::new(&workspace.folder).components().count())
+    let depth = |workspace: &Workspace| Path::new(&workspace.folder).components().count();
+    let live: Vec<&Workspace> = workspaces.iter().filter(counts).collect();
+    let says = |workspace: &&&Workspace| !workspace.standing.is_open() || opens(workspace);
+    let innermost = live.iter().filter(says).map(|workspace| depth(workspace)).max()?;
+    let here: Vec<&Workspace> = live.into_iter().filter(|workspace| depth(workspace) == innermost).collect();
+    let (own, of_all): (Vec<&Workspace>, Vec<&Workspace>) =
+        here.iter().filter(says).partition(|workspace| workspace.agent != WILDCARD_AGENT);
+    let decide = if own.is_empty() { of_all } else { own };
+    if decide.iter().any(|workspace| !workspace.standing.is_open()) {
+        return None;
+    }
+    let mut found = Workspace::clone(here.iter().find(|workspace| opens(workspace))?);
+    for other in &here {
+        for place in &other.places {
+            let taken = place.access == PlaceAccess::Hidden || opens(other);
+            match found.places.iter_mut().find(|known| known.path == place.path) {
+                Some(known) if taken => known.access = stronger(known.access, place.access),
+                None if taken => found.places.push(place.clone()),
+                Some(_) | None => {}
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Which of two things that rules for one run say of a place counts: what is hidden stays hidden.
+fn stronger(one: PlaceAccess, other: PlaceAccess) -> PlaceAccess {
+    match (one, other) {
+        (PlaceAccess::Hidden, _) | (_, PlaceAccess::Hidden) => PlaceAccess::Hidden,
+        (PlaceAccess::Write, _) | (_, PlaceAccess::Write) => PlaceAccess::Write,
+        (PlaceAccess::Read, PlaceAccess::Read) => PlaceAccess::Read,
+    }
+}
+
+/// Whether the box of `narrow` lets a run reach no more than that of `wide`. A box around another folder is
+/// another one: around less, it protects less of what is around it.
+pub fn reaches_no_more(narrow: &Workspace, wide: &Workspace) -> bool {
+    let has = |rule: &Workspace, place: &WorkspacePlace| rule.places.contains(place);
+    let hides = |place: &&WorkspacePlace| place.access == PlaceAccess::Hidden;
+    narrow.folder == wide.folder
+        && wide.places.iter().filter(hides).all(|hidden| has(narrow, hidden))
+        && narrow.places.iter().filter(|place| !hides(place)).all(|open| has(wide, open))
 }
 
 /// What is wrong with an open folder, before it is stored.
@@ -86,6 +131,10 @@ pub enum WorkspaceProblem {
 
 /// What is open, in one line. Not escaped: whoever shows it does that.
 pub fn describe(workspace: &Workspace) -> String {
+    if !workspace.standing.is_open() {
+        let about = format!("a box around what runs in {}", workspace.folder);
+        return rules::described(RuleEffect::Deny, &about, &workspace.limits);
+    }
     let mut about = format!("in a box what runs in {}", workspace.folder);
     if workspace.attendance == Attendance::Unattended {
         about.push_str(", also where nobody is asked");
@@ -109,7 +158,7 @@ const MAX_PLACES: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_protocol::rules::{RuleLimits, RuleOrigin};
+    use countersign_protocol::rules::{RuleLimits, RuleOrigin, Standing};
     use pretty_assertions::assert_eq;
     use std::collections::HashMap;
 
@@ -118,6 +167,7 @@ mod tests {
             id: id.to_owned(),
             agent: agent.to_owned(),
             folder: folder.to_owned(),
+            standing: Standing::Open,
             attendance: Attendance::Attended,
             places: Vec::new(),
             limits: RuleLimits::default(),
@@ -149,7 +199,7 @@ mod tests {
             let uses = HashMap::new();
             let moment = Moment { agent, session, now_ms, uses: &uses };
             let found = around(&workspaces, Path::new(folder), attendance, moment);
-            assert_eq!(found.map(|found| found.id.as_str()), expected, "{agent} in {folder} at {now_ms}");
+            assert_eq!(found.map(|found| found.id).as_deref(), expected, "{agent} in {folder} at {now_ms}");
         };
         let (attended, unattended) = (Attendance::Attended, Attendance::Unattended);
         check("coder", "/src/engine/lib", 0, None, attended, Some("coder"));

@@ -179,7 +179,7 @@ fn judge(world: &World, workspaces: &[Workspace], cwd: &str, refused: Option<&st
         policy: &world.policy,
         entries: &world.entries(),
         local: LocalRules::Known { rules: &index, folders: &folders, moment },
-        walls: open.map_or(Walls::None, Walls::Around),
+        walls: open.as_ref().map_or(Walls::None, Walls::Around),
         trust: &world.trust,
         unusual_env: &world.unusual_env,
         origin: world.origin,

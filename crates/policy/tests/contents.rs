@@ -50,6 +50,7 @@ impl Machine {
                 real_path: Some(path),
                 identity: Some(identity(writable.then_some(self.tool))),
                 writable,
+                ..ProgramFacts::default()
             };
             facts.programs.insert(name.into_owned(), program);
         }

@@ -6,6 +6,7 @@ use countersign_policy::evaluate::{
     AskReason, DenyReason, Evidence, LocalRules, Origin, Subject, Verdict, Walls, evaluate,
 };
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
+use countersign_protocol::rules::ArgumentRule;
 use countersign_protocol::vocabulary::{Ask, Security};
 use serde::Deserialize;
 use serde_json::json;
@@ -21,11 +22,7 @@ struct Case {
 
 fn judge(case: &Case) -> String {
     let (program, words) = case.refuse.split_once(' ').unwrap_or((&case.refuse, ""));
-    let arguments = if words.is_empty() {
-        json!("any")
-    } else {
-        json!({ "shape": { "subcommand": words.split(' ').collect::<Vec<_>>(), "flags": "any" } })
-    };
+    let arguments = ArgumentRule::beginning_with(words);
     let rule = json!({
         "id": "refused", "agent": "*", "effect": "deny", "program": program, "arguments": arguments, "createdAtMs": 0,
         "from": "typed",

@@ -36,6 +36,7 @@ fn facts() -> Facts {
             real_path: Some(PathBuf::from(path)),
             identity: Some(identity),
             writable: false,
+            ..ProgramFacts::default()
         };
         facts.programs.insert((*name).to_owned(), program);
     }

@@ -56,6 +56,7 @@ fn facts(analysis: &Analysis) -> Facts {
                 mode: 0o100_755,
                 sha256: None,
             }),
+            ..ProgramFacts::default()
         }
     };
     Facts {

@@ -39,6 +39,14 @@ ui_tagged! {
             /// It.
             rule: WorkspaceDraft,
         },
+        /// Closes a folder with everything below it: what opens one of these goes, and where a folder around
+        /// it or a rule for more agents keeps it open, a rule that closes it comes.
+        CloseWorkspace {
+            /// A real path.
+            folder: String,
+            /// Only for this agent; `*` for all, and for each of them.
+            agent: String,
+        },
         /// Moves a rule about commands to another place.
         MoveRule {
             /// Its id.

@@ -48,7 +48,7 @@ mod calls;
 mod workspaces;
 
 pub use calls::{CallRule, CallRuleDraft, CallSubject, NetPlace};
-pub use workspaces::{Attendance, PlaceAccess, Workspace, WorkspaceDraft, WorkspacePlace};
+pub use workspaces::{Attendance, PlaceAccess, Standing, Workspace, WorkspaceDraft, WorkspacePlace};
 
 stored! {
     /// The document.
@@ -367,6 +367,33 @@ stored_words! {
     }
 }
 
+impl ArgumentRule {
+    /// Arguments that begin with these words, with blanks between them; any, when there are none. Every window
+    /// and command that asks for a subcommand makes its rule with this.
+    pub fn beginning_with(words: &str) -> Self {
+        let subcommand: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        if subcommand.is_empty() {
+            return Self::Any;
+        }
+        Self::Shape(ArgumentShape { subcommand, ..ArgumentShape::open() })
+    }
+}
+
+impl ArgumentShape {
+    /// Any arguments that name no secret and give no order.
+    pub fn open() -> Self {
+        Self {
+            subcommand: Vec::new(),
+            style: FlagStyle::Clustered,
+            leading: Vec::new(),
+            flags: FlagSet::Any,
+            operands: OperandRule { min: 0, max: u32::MAX, first: Vec::new(), kinds: vec![OperandKind::Any] },
+            secrets: SecretPlaces::Refused,
+            orders: OrderWords::Refused,
+        }
+    }
+}
+
 impl RuleDocument {
     /// No rules, no presets.
     pub const fn empty() -> Self {
@@ -437,8 +464,8 @@ macro_rules! impl_stored_rule {
 impl_stored_rule! {
     CommandRule: |rule| rule.effect;
     CallRule: |rule| rule.effect;
-    // It lets run what would have been asked about.
-    Workspace: |_| RuleEffect::Allow;
+    // An open one lets run what would have been asked about.
+    Workspace: |rule| if rule.standing.is_open() { RuleEffect::Allow } else { RuleEffect::Deny };
 }
 
 impl RuleDraft {

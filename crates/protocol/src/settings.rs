@@ -130,6 +130,7 @@ pub const MAX_ARM_DELAY_MS: u32 = 10_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::ArgumentShape;
 
     /// The window offers what the settings take: its bounds are written from these, as its types are.
     #[test]
@@ -149,11 +150,26 @@ mod tests {
             "/** Between what each limit may be. */\nexport const LIMITS = {{\n{}}} as const;\n",
             limits.concat()
         );
-        let lines = lines.into_iter().chain([limits]).collect::<Vec<_>>();
+        let lines = lines.into_iter().chain([limits, open_shape()]).collect::<Vec<_>>();
         let text = format!(
-            "// Written by `cargo test -p countersign-protocol`; do not edit.\n\n{}",
+            "// Written by `cargo test -p countersign-protocol`; do not edit.\n\n\
+             import type {{ ArgumentShape }} from './index';\n\n{}",
             lines.join("\n")
         );
         std::fs::write(std::path::Path::new(&folder).join("bounds.ts"), text).unwrap();
+    }
+
+    /// The shape that dialogs make their rules from is the one that the command line does.
+    fn open_shape() -> String {
+        let mut shape = serde_json::to_value(ArgumentShape::open()).unwrap();
+        // Left out where rules are stored, and there for whoever reads one.
+        for (object, list) in [("", "subcommand"), ("", "leading"), ("/operands", "first")] {
+            shape.pointer_mut(object).unwrap()[list] = serde_json::json!([]);
+        }
+        format!(
+            "/** Any arguments that name no secret and give no order. */\n\
+             export const OPEN_SHAPE: ArgumentShape = {};\n",
+            serde_json::to_string_pretty(&shape).unwrap()
+        )
     }
 }

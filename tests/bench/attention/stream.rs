@@ -77,7 +77,7 @@ impl Machine {
         };
         let writable = path.as_deref().is_some_and(|path| self.scripts.contains(path));
         let identity = path.is_some().then_some(IDENTITY);
-        ProgramFacts { real_path: path.clone(), path, identity, writable }
+        ProgramFacts { real_path: path.clone(), path, identity, writable, ..ProgramFacts::default() }
     }
 }
 

@@ -184,6 +184,7 @@ fn program(name: &str) -> ProgramFacts {
         real_path: Some(path),
         identity: Some(identity),
         writable: false,
+        ..ProgramFacts::default()
     }
 }
 

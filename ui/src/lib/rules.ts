@@ -18,6 +18,7 @@ import type {
   WorkspaceDraft,
   WorkspaceView,
 } from './protocol';
+import { OPEN_SHAPE } from './protocol/bounds';
 import type { FolderReach } from './reach';
 import { plain } from './shown';
 
@@ -124,22 +125,8 @@ export function draftOf(rule: CommandRule): RuleDraft {
   return draft;
 }
 
-/** Operands without a bound, as the app counts them. */
-const ANY_NUMBER = 4_294_967_295;
-
 /** Arguments that begin with these words; any, when there are none. */
 export function beginningWith(words: string): ArgumentRule {
   const subcommand = words.split(/\s+/).filter((word) => word !== '');
-  if (subcommand.length === 0) return 'any';
-  return {
-    shape: {
-      subcommand,
-      style: 'clustered',
-      leading: [],
-      flags: 'any',
-      operands: { min: 0, max: ANY_NUMBER, first: [], kinds: ['any'] },
-      secrets: 'refused',
-      orders: 'refused',
-    },
-  };
+  return subcommand.length === 0 ? 'any' : { shape: { ...OPEN_SHAPE, subcommand } };
 }

@@ -1,14 +1,16 @@
 //! Changing the rule document, with the edits that take a change back.
 
 use countersign_policy::calls::{self, CallProblem};
-use countersign_policy::rules::{self, PRESETS, RuleProblem};
+use countersign_policy::rules::{self, PRESETS, RuleProblem, Unproven};
 use countersign_policy::workspaces::{self, WorkspaceProblem};
+use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit};
 use countersign_protocol::rules::{
-    CallRule, CallRuleDraft, CommandRule, RuleDocument, RuleDraft, RuleEffect, RuleOrigin, StoredRule,
-    Workspace,
+    Attendance, CallRule, CallRuleDraft, CommandRule, RuleDocument, RuleDraft, RuleEffect, RuleLimits,
+    RuleOrigin, Standing, StoredRule, Workspace, WorkspaceDraft,
 };
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
 
 /// Rules that a document may hold. More than anybody reads; the bound keeps comparing two documents quick.
 pub(crate) const MAX_RULES: u32 = 2_000;
@@ -23,6 +25,9 @@ pub enum RuleEditError {
     /// No such rule.
     #[error("there is no rule {0}")]
     NoRule(String),
+    /// Nothing opens it.
+    #[error("{0} is not open")]
+    NotOpen(String),
     /// What would come back is there.
     #[error("there is a rule {0} already")]
     Exists(String),
@@ -35,6 +40,9 @@ pub enum RuleEditError {
     /// Something in the rule contradicts itself.
     #[error("the rule cannot be stored: {0}")]
     Rule(#[from] RuleProblem),
+    /// It refuses less than it says.
+    #[error("the rule cannot be stored: {0}")]
+    Unproven(#[from] Unproven),
     /// Something in what a rule about calls is about does.
     #[error("the rule cannot be stored: {0}")]
     Call(#[from] CallProblem),
@@ -78,6 +86,16 @@ pub(super) struct NewRule<'a> {
     pub(super) new_id: &'a mut dyn FnMut() -> String,
     pub(super) now_ms: i64,
     pub(super) from: RuleOrigin,
+    /// Follows every link of a path that is there.
+    pub(super) real: &'a dyn Fn(&Path) -> Option<PathBuf>,
+}
+
+impl NewRule<'_> {
+    /// A rule about a program in the form in which programs are compared.
+    fn in_normal_form(&self, rule: &RuleDraft) -> Result<RuleDraft, RuleEditError> {
+        let program = rules::program_as_stored(&rule.program, rule.effect, self.real)?;
+        Ok(RuleDraft { program, ..rule.clone() })
+    }
 }
 
 /// Applies edits, all or none. Adding a rule without limits that is there already changes nothing.
@@ -113,37 +131,38 @@ fn apply_one(
     document: &mut RuleDocument,
     edit: &RuleEdit,
     stamp: &mut NewRule<'_>,
-) -> Result<Option<RuleEdit>, RuleEditError> {
-    Ok(match edit {
+) -> Result<Vec<RuleEdit>, RuleEditError> {
+    let undo = match edit {
         RuleEdit::AddRule { rule: draft } => {
-            if is_there(&document.rules, draft, says) {
-                return Ok(None);
+            let draft = stamp.in_normal_form(draft)?;
+            if is_there(&document.rules, &draft, says) {
+                return Ok(Vec::new());
             }
-            let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
+            let rule = draft.into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
+            rule.check()?;
+            rules::prove(&rule)?;
             Some(insert(document, usize::MAX, rule)?)
         }
         RuleEdit::AddCallRule { rule: draft } => {
             if is_there(&document.calls, draft, says_of_calls) {
-                return Ok(None);
+                return Ok(Vec::new());
             }
             let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
             Some(insert(document, usize::MAX, rule)?)
         }
-        RuleEdit::OpenWorkspace { rule: draft } => {
-            if is_there(&document.workspaces, draft, Workspace::draft) {
-                return Ok(None);
-            }
-            let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
-            Some(insert(document, usize::MAX, rule)?)
-        }
+        RuleEdit::OpenWorkspace { rule } => return open(document, rule, stamp),
+        RuleEdit::CloseWorkspace { folder, agent } => return close(document, folder, agent, stamp),
         RuleEdit::RestoreRule { index, rule } => Some(insert(document, place(*index), rule.clone())?),
         RuleEdit::RestoreCallRule { index, rule } => Some(insert(document, place(*index), rule.clone())?),
         RuleEdit::RestoreWorkspace { index, rule } => Some(insert(document, place(*index), rule.clone())?),
         RuleEdit::RemoveRule { id } => Some(remove(document, id)?),
         RuleEdit::ReplaceRule { id, rule: draft } => {
+            let draft = stamp.in_normal_form(draft)?;
             let old = replace(&mut document.rules, id, |old| {
-                draft.clone().into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
+                draft.into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
             })?;
+            let new = find(&document.rules, id).ok().and_then(|at| document.rules.get(at));
+            new.map_or(Ok(()), rules::prove)?;
             Some(RuleEdit::ReplaceRule { id: id.clone(), rule: says(&old) })
         }
         RuleEdit::ReplaceCallRule { id, rule: draft } => {
@@ -166,7 +185,82 @@ fn apply_one(
             Some(RuleEdit::MoveRule { id: id.clone(), index: index_of(at) })
         }
         RuleEdit::SwitchPreset { name, to } => switch(&mut document.presets, name, *to)?,
-    })
+    };
+    Ok(undo.into_iter().collect())
+}
+
+/// Opens a folder, and takes out what closes it for the same agent.
+fn open(
+    document: &mut RuleDocument,
+    draft: &WorkspaceDraft,
+    stamp: &mut NewRule<'_>,
+) -> Result<Vec<RuleEdit>, RuleEditError> {
+    if is_there(&document.workspaces, draft, Workspace::draft) {
+        return Ok(Vec::new());
+    }
+    let closes = |rule: &&Workspace| {
+        !rule.standing.is_open() && rule.folder == draft.folder && rule.agent == draft.agent
+    };
+    let closing: Vec<String> =
+        document.workspaces.iter().filter(closes).map(|rule| rule.id.clone()).collect();
+    let mut undo = Vec::new();
+    for id in closing.iter().filter(|_| draft.standing.is_open()) {
+        undo.push(remove(document, id)?);
+    }
+    let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
+    undo.push(insert(document, usize::MAX, rule)?);
+    Ok(undo)
+}
+
+/// Closes a folder with all below it.
+fn close(
+    document: &mut RuleDocument,
+    folder: &str,
+    agent: &str,
+    stamp: &mut NewRule<'_>,
+) -> Result<Vec<RuleEdit>, RuleEditError> {
+    let is_meant = |rule: &Workspace| agent == WILDCARD_AGENT || rule.agent == agent;
+    let opens = |rule: &&Workspace| rule.standing.is_open();
+    let opening = document.workspaces.iter().filter(opens);
+    let below = opening.filter(|rule| is_meant(rule) && Path::new(&rule.folder).starts_with(folder));
+    let below: Vec<String> = below.map(|rule| rule.id.clone()).collect();
+    let mut undo = Vec::new();
+    for id in &below {
+        undo.push(remove(document, id)?);
+    }
+    // What is left opens it by a folder around it, or below it for more agents than this one.
+    let is_for = |rule: &Workspace| is_meant(rule) || rule.agent == WILDCARD_AGENT;
+    let still: Vec<String> = document
+        .workspaces
+        .iter()
+        .filter(opens)
+        .filter(|rule| is_for(rule))
+        .filter_map(|rule| {
+            let (folder, open) = (Path::new(folder), Path::new(&rule.folder));
+            let closed = if folder.starts_with(open) { Some(folder) } else { None };
+            closed.or_else(|| open.starts_with(folder).then_some(open))?.to_str().map(str::to_owned)
+        })
+        .collect();
+    for folder in still.into_iter().collect::<BTreeSet<_>>() {
+        let draft = WorkspaceDraft {
+            agent: agent.to_owned(),
+            folder,
+            standing: Standing::Closed,
+            attendance: Attendance::default(),
+            places: Vec::new(),
+            limits: RuleLimits::default(),
+            note: None,
+        };
+        undo.extend(open(document, &draft, stamp)?);
+    }
+    if undo.is_empty() && document.workspaces.iter().all(|rule| !is_closed_by(rule, folder, agent)) {
+        return Err(RuleEditError::NotOpen(folder.to_owned()));
+    }
+    Ok(undo)
+}
+
+fn is_closed_by(rule: &Workspace, folder: &str, agent: &str) -> bool {
+    !rule.standing.is_open() && rule.folder == folder && rule.agent == agent
 }
 
 fn switch(

@@ -1,14 +1,15 @@
 //! Does a change of the rules let more run than before? Compared is what the rules say; a rule that cannot be
-//! shown to say less than one that was there counts as looser.
+//! shown to say less than one that was there counts as looser. Of open folders it is compared what comes of all
+//! of them together.
+
+mod boxes;
 
 use countersign_policy::calls;
 use countersign_policy::rules::{PRESETS, describe};
-use countersign_policy::workspaces;
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::edits::{Loosening, RuleLoosening};
 use countersign_protocol::rules::{
-    ArgumentRule, Attendance, CallRule, CallSubject, CommandRule, PlaceAccess, RuleDocument, RuleEffect,
-    StoredRule, Workspace, WorkspacePlace,
+    ArgumentRule, CallRule, CallSubject, CommandRule, RuleDocument, RuleEffect, RuleOrigin, StoredRule,
 };
 
 /// In which ways `after` lets more run than `before` at this moment and later.
@@ -27,8 +28,7 @@ pub fn loosenings(before: &RuleDocument, after: &RuleDocument, now_ms: i64) -> V
     }
     found.extend(between(&before.rules, &after.rules, now_ms, describe, reaches_at_least));
     found.extend(between(&before.calls, &after.calls, now_ms, calls::describe, is_about_at_least));
-    let (open, opened) = (&before.workspaces, &after.workspaces);
-    found.extend(between(open, opened, now_ms, workspaces::describe, is_open_at_least));
+    found.extend(boxes::loosenings(&before.workspaces, &after.workspaces, now_ms));
     found
 }
 
@@ -63,7 +63,7 @@ fn between<R: StoredRule>(
     }
     let refused: Vec<&R> = with_effect(after, RuleEffect::Deny).collect();
     for rule in with_effect(before, RuleEffect::Deny).filter(|rule| !is_over(*rule, now_ms)) {
-        if !refused.iter().any(|wide| reaches(wide, rule) && refuses_at_least(*wide, rule)) {
+        if !refused.iter().any(|wide| reaches(wide, rule) && counts_at_least(*wide, rule)) {
             let to = after.iter().find(|other| other.id() == rule.id());
             found.push(told(RuleLoosening::RefusesLess, Some(rule), to));
         }
@@ -88,12 +88,6 @@ fn allows_at_least(wide: &dyn StoredRule, narrow: &dyn StoredRule) -> bool {
     counts_at_least(wide, narrow) && uses && age
 }
 
-/// Whether `wide` refuses for as long as `narrow`.
-fn refuses_at_least(wide: &dyn StoredRule, narrow: &dyn StoredRule) -> bool {
-    let age = wide.limits().session.is_none() || narrow.created_at_ms() <= wide.created_at_ms();
-    counts_at_least(wide, narrow) && age
-}
-
 /// Whether it counts for all agents, sessions and times that the other one counts for.
 fn counts_at_least(wide: &dyn StoredRule, narrow: &dyn StoredRule) -> bool {
     let (most, limits) = (wide.limits(), narrow.limits());
@@ -102,17 +96,38 @@ fn counts_at_least(wide: &dyn StoredRule, narrow: &dyn StoredRule) -> bool {
         && most.session.as_deref().is_none_or(|session| limits.session.as_deref() == Some(session))
 }
 
-/// Whether a rule is about every command that the other one is about.
+/// Whether a rule is about every command that the other one is about. Every member has its line, so that one
+/// that comes later has to be given one.
 fn reaches_at_least(wide: &CommandRule, narrow: &CommandRule) -> bool {
-    wide.program == narrow.program
-        && (wide.arguments == ArgumentRule::Any || wide.arguments == narrow.arguments)
-        && wide
-            .folder
+    let CommandRule {
+        program,
+        arguments,
+        folder,
+        contents,
+        from,
+        // For whom, how long and how often is compared for rules of all kinds.
+        agent: _,
+        effect,
+        limits: _,
+        id: _,
+        note: _,
+        created_at_ms: _,
+    } = wide;
+    let has = |wide: &Option<String>, narrow: &Option<String>| wide.is_none() || wide == narrow;
+    // Only what is allowed is bound to what files contain, and an answer to what is known of the program.
+    let is_bound = *effect == RuleEffect::Allow
+        && !(has(&contents.program, &narrow.contents.program)
+            && has(&contents.script, &narrow.contents.script)
+            && (*from == RuleOrigin::Typed || *from == narrow.from));
+    *program == narrow.program
+        && (*arguments == ArgumentRule::Any || *arguments == narrow.arguments)
+        && folder
             .as_deref()
             .is_none_or(|folder| narrow.folder.as_deref().is_some_and(|narrow| is_below(narrow, folder)))
+        && !is_bound
 }
 
-/// Whether a rule is about every call that the other one is about.
+/// Whether a rule is about every call that the other one is about. What is not known to be less is another.
 fn is_about_at_least(wide: &CallRule, narrow: &CallRule) -> bool {
     match (&wide.about, &narrow.about) {
         (CallSubject::Files { below, names }, CallSubject::Files { below: inner, names: fewer }) => {
@@ -128,17 +143,6 @@ fn is_about_at_least(wide: &CallRule, narrow: &CallRule) -> bool {
         ) => group == other && (within.is_none() || within == fewer),
         (about, other) => about == other,
     }
-}
-
-/// Whether a folder is open for every run that the other one is open for, in boxes that let no less through.
-/// A box around more is a wider one.
-fn is_open_at_least(wide: &Workspace, narrow: &Workspace) -> bool {
-    let has = |rule: &Workspace, place: &WorkspacePlace| rule.places.contains(place);
-    let hides = |place: &&WorkspacePlace| place.access == PlaceAccess::Hidden;
-    wide.folder == narrow.folder
-        && (wide.attendance == Attendance::Unattended || narrow.attendance == Attendance::Attended)
-        && wide.places.iter().filter(hides).all(|hidden| has(narrow, hidden))
-        && narrow.places.iter().filter(|place| !hides(place)).all(|open| has(wide, open))
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

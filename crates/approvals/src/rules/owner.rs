@@ -16,7 +16,7 @@ use countersign_protocol::rule_edits::{RuleEditResult, RuleState, RulesState};
 use countersign_protocol::rules::{FILE_NAME, RuleDocument, RuleOrigin, StoredRule, VERSION};
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -162,7 +162,8 @@ impl RulesOwner {
             }
             let now_ms = owner.now_ms();
             let from = if change.writer == Writer::Answer { RuleOrigin::Answer } else { RuleOrigin::Typed };
-            let stamp = NewRule { new_id: &mut || owner.ports.ids.uuid(), now_ms, from };
+            let real = |path: &Path| std::fs::canonicalize(path).ok();
+            let stamp = NewRule { new_id: &mut || owner.ports.ids.uuid(), now_ms, from, real: &real };
             let edited = edit::apply(document, &change.edits, stamp)?;
             let loosenings = loosenings(document, &edited.document, now_ms);
             let applied = loosenings.is_empty() || change.looser == Looser::Confirmed;

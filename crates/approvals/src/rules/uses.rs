@@ -4,7 +4,7 @@
 use super::loosen::is_over;
 use super::not_understood::NotUnderstood;
 use countersign_protocol::rule_edits::RuleState;
-use countersign_protocol::rules::{RuleDocument, StoredRule};
+use countersign_protocol::rules::{RuleDocument, RuleEffect, StoredRule};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -14,8 +14,9 @@ pub const USES_FILE_NAME: &str = "rule-uses.json";
 /// The only version there is.
 const VERSION: u32 = 1;
 
-/// Milliseconds without a use after which a session counts as over. Peers name sessions by their place and
-/// not by the conversation, so that the next one, days later, can have the same name.
+/// Milliseconds without a use after which a session counts as over for what it allows. Peers name sessions by
+/// their place and not by the conversation, so that the next one, days later, can have the same name. What is
+/// refused in a session stays refused for as long as requests name it.
 const SESSION_QUIET_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Milliseconds that a dead rule stays in view.
@@ -90,7 +91,10 @@ pub fn state(rule: &dyn StoredRule, counts: &Counts, now_ms: i64) -> RuleState {
         RuleState::Expired
     } else if rule.limits().uses.is_some_and(|uses| count.is_some_and(|count| count.uses >= uses)) {
         RuleState::Spent
-    } else if rule.limits().session.is_some() && quiet_ms(rule, count, now_ms) >= SESSION_QUIET_MS {
+    } else if rule.effect() == RuleEffect::Allow
+        && rule.limits().session.is_some()
+        && quiet_ms(rule, count, now_ms) >= SESSION_QUIET_MS
+    {
         RuleState::SessionOver
     } else {
         RuleState::Live

@@ -10,7 +10,8 @@ use countersign_node::executor::sandbox::{self, Grounds, Means, Unavailable, Wor
 use countersign_policy::display;
 use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{
-    Attendance, PlaceAccess, RuleLimits, Workspace as StoredWorkspace, WorkspaceDraft, WorkspacePlace,
+    Attendance, PlaceAccess, RuleLimits, Standing, Workspace as StoredWorkspace, WorkspaceDraft,
+    WorkspacePlace,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,8 @@ pub(crate) enum BoxCommand {
     /// Say what the boxes of an open folder have otherwise than every box; what gives them more takes effect
     /// after a confirmation in the app's window.
     Place(PlaceArgs),
-    /// Close a folder: what runs there is asked about again.
+    /// Close a folder and those below it: what runs there is asked about again, also where a folder around it or
+    /// a rule for all agents keeps it open.
     Close {
         /// The folder [default: the current one], or the rule's id.
         folder: Option<PathBuf>,
@@ -131,7 +133,7 @@ pub(super) async fn boxes(paths: &Paths, command: BoxCommand, output: &Output) -
         }
         BoxCommand::Place(args) => edit(paths, placed(paths, &args)?, output).await,
         BoxCommand::Close { folder, agent } => {
-            let edits = closed(paths, folder.as_deref(), agent.as_deref())?;
+            let edits = vec![closed(paths, folder.as_deref(), agent.as_deref())];
             edit(paths, edits, output).await
         }
     }
@@ -206,11 +208,20 @@ fn opened(args: OpenArgs) -> anyhow::Result<RuleEdit> {
     let attendance = if unattended { Attendance::Unattended } else { Attendance::Attended };
     let limits = RuleLimits { until_ms: lasting.map(until_ms), uses: None, session };
     let agent = agent.unwrap_or_else(|| "*".to_owned());
-    let rule = WorkspaceDraft { agent, folder: here(folder.as_deref())?, attendance, places, limits, note };
+    let rule = WorkspaceDraft {
+        agent,
+        folder: here(folder.as_deref())?,
+        standing: Standing::Open,
+        attendance,
+        places,
+        limits,
+        note,
+    };
     Ok(RuleEdit::OpenWorkspace { rule })
 }
 
-/// The edits that say what the innermost open folder around one has otherwise.
+/// The edits that say what the innermost open folder around one has otherwise. Where it is open for all and one
+/// agent is meant, that agent gets a rule of its own beside the other one.
 fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<Vec<RuleEdit>> {
     let folder = here(args.folder.as_deref())?;
     let path = meant(&args.path)?;
@@ -219,22 +230,29 @@ fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<Vec<RuleEdit>> {
         .workspaces
         .iter()
         .map(|view| &view.rule)
-        .filter(|rule| Path::new(&folder).starts_with(&rule.folder))
-        .filter(|rule| args.agent.as_ref().is_none_or(|agent| rule.agent == *agent))
+        .filter(|rule| rule.standing.is_open() && Path::new(&folder).starts_with(&rule.folder))
+        .filter(|rule| args.agent.as_ref().is_none_or(|agent| rule.agent == *agent || rule.agent == "*"))
         .collect();
     let innermost = around.iter().map(|rule| rule.folder.len()).max();
-    let meant = around.into_iter().filter(|rule| Some(rule.folder.len()) == innermost);
-    let edits: Vec<RuleEdit> = meant
-        .map(|rule| {
-            let mut draft = rule.draft();
-            draft.places.retain(|place| place.path != path);
-            let place = |access| WorkspacePlace { path: path.clone(), access };
-            draft.places.extend(args.access.chosen().map(place));
-            RuleEdit::ReplaceWorkspace { id: rule.id.clone(), rule: draft }
-        })
-        .collect();
-    ensure!(!edits.is_empty(), "{folder} is not open; `countersign box open` opens it");
-    Ok(edits)
+    let mut meant: Vec<&StoredWorkspace> =
+        around.into_iter().filter(|rule| Some(rule.folder.len()) == innermost).collect();
+    let place = args.access.chosen().map(|access| WorkspacePlace { path: path.clone(), access });
+    if let Some(agent) = args.agent.as_ref().filter(|agent| *agent != "*") {
+        let (own, of_all): (Vec<_>, Vec<_>) = meant.into_iter().partition(|rule| rule.agent == *agent);
+        if let (true, Some(rule), Some(place)) = (own.is_empty(), of_all.first(), &place) {
+            let rule = WorkspaceDraft { agent: agent.clone(), places: vec![place.clone()], ..rule.draft() };
+            return Ok(vec![RuleEdit::OpenWorkspace { rule }]);
+        }
+        meant = own;
+    }
+    ensure!(!meant.is_empty(), "{folder} is not open; `countersign box open` opens it");
+    let edits = meant.into_iter().map(|rule| {
+        let mut draft = rule.draft();
+        draft.places.retain(|place| place.path != path);
+        draft.places.extend(place.clone());
+        RuleEdit::ReplaceWorkspace { id: rule.id.clone(), rule: draft }
+    });
+    Ok(edits.collect())
 }
 
 /// The real path of what is there; of what is not, the absolute one.
@@ -245,16 +263,14 @@ fn meant(path: &Path) -> anyhow::Result<String> {
     Ok(named.to_owned())
 }
 
-/// The edits that close a folder, by its path, which may be gone, or by the id of one rule.
-fn closed(paths: &Paths, folder: Option<&Path>, agent: Option<&str>) -> anyhow::Result<Vec<RuleEdit>> {
+/// The edit that closes a folder, by its path, which may be gone, or the rule with an id.
+fn closed(paths: &Paths, folder: Option<&Path>, agent: Option<&str>) -> RuleEdit {
     let typed = folder.unwrap_or(Path::new("."));
-    let real = here(folder).unwrap_or_else(|_| typed.to_string_lossy().into_owned());
     let rules = read(paths);
-    let is_meant = |id: &str, open: &str| open == real || typed == Path::new(id);
-    let meant = rules.workspaces.iter().map(|view| &view.rule);
-    let meant = meant.filter(|rule| is_meant(&rule.id, &rule.folder));
-    let meant = meant.filter(|rule| agent.is_none_or(|agent| rule.agent == agent));
-    let edits: Vec<RuleEdit> = meant.map(|rule| RuleEdit::RemoveRule { id: rule.id.clone() }).collect();
-    ensure!(!edits.is_empty(), "{real} is not open; `countersign box list` says what is");
-    Ok(edits)
+    let by_id = rules.workspaces.iter().map(|view| &view.rule.id).find(|id| typed == Path::new(id));
+    if let Some(id) = by_id {
+        return RuleEdit::RemoveRule { id: id.clone() };
+    }
+    let folder = here(folder).unwrap_or_else(|_| typed.to_string_lossy().into_owned());
+    RuleEdit::CloseWorkspace { folder, agent: agent.unwrap_or("*").to_owned() }
 }

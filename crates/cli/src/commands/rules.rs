@@ -19,8 +19,7 @@ use countersign_protocol::rule_edits::{
     WorkspaceView,
 };
 use countersign_protocol::rules::{
-    ArgumentRule, ArgumentShape, CallRuleDraft, CallSubject, FileContents, FlagSet, FlagStyle, OperandKind,
-    OperandRule, OrderWords, RuleDraft, RuleEffect, RuleLimits, SecretPlaces, StoredRule,
+    ArgumentRule, CallRuleDraft, CallSubject, FileContents, RuleDraft, RuleEffect, RuleLimits, StoredRule,
 };
 use countersign_protocol::ui::NamedDestination;
 use serde::Serialize;
@@ -317,16 +316,7 @@ pub(super) fn here(folder: Option<&Path>) -> anyhow::Result<String> {
 }
 
 fn about_words(subcommand: Option<&str>) -> ArgumentRule {
-    let Some(words) = subcommand else { return ArgumentRule::Any };
-    ArgumentRule::Shape(ArgumentShape {
-        subcommand: words.split_whitespace().map(str::to_owned).collect(),
-        style: FlagStyle::Clustered,
-        leading: Vec::new(),
-        flags: FlagSet::Any,
-        operands: OperandRule { min: 0, max: u32::MAX, first: Vec::new(), kinds: vec![OperandKind::Any] },
-        secrets: SecretPlaces::Refused,
-        orders: OrderWords::Refused,
-    })
+    ArgumentRule::beginning_with(subcommand.unwrap_or_default())
 }
 
 /// A rule from a file: one about calls has a member `about`.

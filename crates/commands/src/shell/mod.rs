@@ -64,6 +64,13 @@ pub struct Word {
     pub quoted: bool,
 }
 
+impl Word {
+    /// A word as a text says it, wherever that stands.
+    pub fn said(text: &str) -> Self {
+        Self { text: text.to_owned(), span: 0..0, expands: text.contains(['$', '`']), quoted: false }
+    }
+}
+
 /// Who reads a text as it is taken apart here. Later variants include what the earlier ones allow.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Dialect {

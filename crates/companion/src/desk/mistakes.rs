@@ -72,7 +72,9 @@ fn of_rule_edit(edit: &RuleEditError) -> Option<Mistake> {
 
 fn of_rule(problem: RuleProblem) -> Option<Mistake> {
     Some(match problem {
-        RuleProblem::Program => at("program", Expected::ProgramName),
+        RuleProblem::Program | RuleProblem::Relative | RuleProblem::Words => {
+            at("program", Expected::ProgramName)
+        }
         RuleProblem::Agent => at("agent", Expected::AgentName),
         RuleProblem::Contents => at("contents", Expected::FileDigest),
         RuleProblem::Folder => at("folder", Expected::AbsoluteFolder),

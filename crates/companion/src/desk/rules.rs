@@ -14,7 +14,7 @@ use countersign_protocol::rule_edits::{
     CallRuleView, PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleView, RulesView,
     WorkspaceView,
 };
-use countersign_protocol::rules::{CallRule, CommandRule, RuleDocument, Workspace};
+use countersign_protocol::rules::{CallRule, CommandRule, RuleDocument, Workspace, WorkspacePlace};
 use countersign_protocol::shown::Shown;
 use countersign_protocol::ui::{CommandError, ErrorCode};
 
@@ -72,20 +72,34 @@ impl Desk {
     }
 
     /// Refuses edits that open a folder which nobody may open, or give its boxes what none may have, before a
-    /// person is asked about them.
+    /// person is asked about them. What a rule says already is no reason to refuse another change of it.
     async fn check_opened(&self, edits: &[RuleEdit]) -> Result<(), CommandError> {
+        let current = self.inner.parts.rules.refresh().await;
+        let known = |id: &str| {
+            let workspaces = current.document.iter().flat_map(|document| &document.workspaces);
+            workspaces.into_iter().find(|rule| rule.id == id)
+        };
         for edit in edits {
-            if let RuleEdit::OpenWorkspace { rule } | RuleEdit::ReplaceWorkspace { rule, .. } = edit {
+            let (rule, before) = match edit {
+                RuleEdit::OpenWorkspace { rule } => (rule, None),
+                RuleEdit::ReplaceWorkspace { rule, id } => (rule, known(id)),
+                _ => continue,
+            };
+            if !rule.standing.is_open() {
+                continue;
+            }
+            if before.is_none_or(|before| before.folder != rule.folder) {
                 if let Some(real) = another_name(&rule.folder) {
                     let message = format!("{} leads to {real}; open that", rule.folder);
                     return Err(super::error(ErrorCode::Invalid, message));
                 }
                 let opened = self.inner.parts.host.may_be_opened(&rule.folder).await;
                 opened.map_err(|why| super::error(ErrorCode::Invalid, format!("{why}; {}", why.remedy())))?;
-                for place in &rule.places {
-                    let may = self.inner.parts.host.may_have(place, &rule.folder).await;
-                    may.map_err(|why| super::error(ErrorCode::Invalid, why.to_string()))?;
-                }
+            }
+            let is_new = |place: &&WorkspacePlace| before.is_none_or(|before| !before.places.contains(place));
+            for place in rule.places.iter().filter(is_new) {
+                let may = self.inner.parts.host.may_have(place, &rule.folder).await;
+                may.map_err(|why| super::error(ErrorCode::Invalid, why.to_string()))?;
             }
         }
         Ok(())

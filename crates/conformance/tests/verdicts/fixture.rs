@@ -110,7 +110,7 @@ fn identity(path: &str) -> FileIdentity {
 
 fn facts(path: Option<PathBuf>, real_path: Option<PathBuf>) -> ProgramFacts {
     let identity = path.as_ref().map(|path| identity(&path.to_string_lossy()));
-    ProgramFacts { path, real_path, identity, writable: false }
+    ProgramFacts { path, real_path, identity, writable: false, ..ProgramFacts::default() }
 }
 
 /// The place that a name with a slash stands for.

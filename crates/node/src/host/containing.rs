@@ -22,7 +22,7 @@ use countersign_policy::rules::Folders;
 use countersign_protocol::digits::hex;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::rules::{
-    Attendance, PlaceAccess, RuleLimits, RuleOrigin, Workspace, WorkspacePlace,
+    Attendance, PlaceAccess, RuleLimits, RuleOrigin, Standing, Workspace, WorkspacePlace,
 };
 use countersign_protocol::settings::ForwardedGrants;
 use countersign_protocol::socket::{Confinement, ExecPayload, ExecRequest, Printed};
@@ -144,6 +144,7 @@ impl Host {
             id: String::new(),
             agent: checked.agent.to_string(),
             folder: folder.to_owned(),
+            standing: Standing::Open,
             attendance: Attendance::Attended,
             places: Vec::new(),
             limits: RuleLimits::default(),
@@ -335,7 +336,7 @@ fn closed(folder: &str) -> Unavailable {
 }
 
 /// Says something at the end of what a command printed.
-async fn add(ran: &mut ExecPayload, said: &str, tap: &Tap) {
+pub(super) async fn add(ran: &mut ExecPayload, said: &str, tap: &Tap) {
     ran.stderr.push_str(said);
     tap.adds(Printed::Stderr, said).await;
 }

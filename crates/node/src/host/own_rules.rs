@@ -84,13 +84,14 @@ impl OwnRules {
         let document = self.current.document.as_ref()?;
         let is_live = |one: &&Workspace| state(*one, &self.current.counts, self.now_ms) == RuleState::Live;
         let live: Vec<Workspace> = document.workspaces.iter().filter(is_live).cloned().collect();
-        workspaces::around(&live, folder, attendance, self.moment()).cloned()
+        workspaces::around(&live, folder, attendance, self.moment())
     }
 
     /// Every folder that is open for anybody.
     pub(super) fn opened(&self) -> impl Iterator<Item = PathBuf> {
         let workspaces = self.current.document.iter().flat_map(|document| &document.workspaces);
-        workspaces.map(|workspace| PathBuf::from(&workspace.folder))
+        let open = workspaces.filter(|workspace| workspace.standing.is_open());
+        open.map(|workspace| PathBuf::from(&workspace.folder))
     }
 
     /// Ports of this machine that a rule is about: whether it allows anything is for each connection to hear.

@@ -258,7 +258,7 @@ pub(crate) fn expand_home<'a>(pattern: &'a str, home: &Path) -> Cow<'a, str> {
 }
 
 /// A path without `//`, `.` and `..`; a slash at the end stays, as in the peers' normal form.
-fn normal_path(path: &str) -> String {
+pub(crate) fn normal_path(path: &str) -> String {
     let absolute = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

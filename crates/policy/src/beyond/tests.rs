@@ -1,7 +1,9 @@
 use super::*;
 use crate::facts::FolderFacts;
 use countersign_commands::analysis::{analyze_argv, analyze_text};
-use countersign_protocol::rules::{Attendance, PlaceAccess, RuleLimits, RuleOrigin, WorkspacePlace};
+use countersign_protocol::rules::{
+    Attendance, PlaceAccess, RuleLimits, RuleOrigin, Standing, WorkspacePlace,
+};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -20,6 +22,7 @@ fn open(places: &[(&str, PlaceAccess)]) -> Workspace {
         id: "1".to_owned(),
         agent: "*".to_owned(),
         folder: OPEN.to_owned(),
+        standing: Standing::Open,
         attendance: Attendance::Attended,
         places: places.iter().map(place).collect(),
         limits: RuleLimits::default(),

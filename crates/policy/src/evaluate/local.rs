@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::rules::{self, Folders, Moment, RuleIndex, Ruling, folders_of, is_live, rulings};
 use crate::surroundings::{self, Doubt as Surrounding};
 use countersign_commands::analysis::{Analysis, Segment};
-use countersign_commands::command::{Mode, ShellUse};
+use countersign_commands::command::ShellUse;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
 
 /// Rules of our own. They stand beside the entries of the document: an allowing one counts like an entry, a
@@ -103,10 +103,11 @@ impl Ruled {
             ruled.allowed.push(allowed);
             ruled.held.push(held);
         }
-        let hides = analysis.opaque.is_some() || analysis.segments.iter().any(hides_what_it_runs);
-        let doubted =
-            |rules: &RuleIndex| hides || rules::may_be_refused(analysis, facts, folders, rules, moment);
-        if one_refuses(rules, moment) && doubted(rules) {
+        let may_be_refused = || {
+            rules::may_be_hidden(analysis, facts, rules, moment)
+                || rules::may_be_refused(analysis, facts, folders, rules, moment)
+        };
+        if one_refuses(rules, moment) && may_be_refused() {
             ruled.doubt = Some(Doubt::Hidden);
         }
         ruled
@@ -134,11 +135,4 @@ fn says_enough(rules: &RuleIndex, index: usize, segment: &Segment) -> bool {
         None | Some(ShellUse::Bare) => true,
         Some(_) => !any,
     }
-}
-
-/// Whether a program may stand in a word's text, where no rule finds it. Scripts are files, not words: what
-/// they run is not looked for.
-fn hides_what_it_runs(segment: &Segment) -> bool {
-    let inline = matches!(segment.candidate.shell, Some(ShellUse::Inline { .. } | ShellUse::Other));
-    !matches!(segment.candidate.mode, Mode::Executable) || inline
 }

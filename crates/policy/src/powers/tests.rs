@@ -9,7 +9,16 @@ fn found(analysis: &Analysis, argv: &[String], mode: u32) -> Facts {
     let program = |name: &str| {
         let path = Some(format!("/usr/bin/{}", name.rsplit('/').next().unwrap_or(name)).into());
         let identity = Some(identity.clone());
-        (name.to_owned(), ProgramFacts { path: path.clone(), real_path: path, identity, writable: false })
+        (
+            name.to_owned(),
+            ProgramFacts {
+                path: path.clone(),
+                real_path: path,
+                identity,
+                writable: false,
+                ..ProgramFacts::default()
+            },
+        )
     };
     let names = analysis.programs();
     let first = argv.first().map(String::as_str);

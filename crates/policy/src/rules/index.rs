@@ -92,7 +92,7 @@ impl RuleIndex {
         let real = facts.real_path.as_deref();
         // By their bytes: as paths `/usr/./bin/x` and `/usr/bin/x` are equal, to a pattern they are not.
         let is_other = |path: &&Path| Some(path.as_os_str()) != real.map(Path::as_os_str);
-        let known = [real, facts.path.as_deref().filter(is_other)];
+        let known = [real, facts.path.as_deref().filter(is_other), facts.named.as_deref().filter(is_other)];
         let paths = known.into_iter().flatten().filter_map(Path::to_str).chain([invocation.typed]);
         paths
             .filter_map(|path| {

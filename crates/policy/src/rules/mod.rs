@@ -7,15 +7,18 @@
 mod contents;
 mod describe;
 mod found;
+mod hidden;
 mod index;
 mod kept;
 mod ladder;
 mod places;
 mod presets;
+mod proof;
 mod reach;
 mod reads;
 mod scripts;
 pub(crate) mod shape;
+mod spelled;
 mod trees;
 mod whole;
 
@@ -32,13 +35,16 @@ use std::path::Path;
 
 pub use describe::describe;
 pub(crate) use describe::described;
+pub(crate) use hidden::may_be_hidden;
 pub use index::RuleIndex;
 pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder, longest_of};
 pub(crate) use places::aims_at_secrets;
 pub use places::{is_secret_at, is_secret_below};
 pub use presets::{PRESETS, Preset};
+pub use proof::{Unproven, prove};
 pub use reach::reach;
 pub use reads::{Named, named};
+pub use spelled::program_as_stored;
 pub use trees::{certainly_matches, could_match, leaves_out, reads_name};
 pub(crate) use whole::may_be_refused;
 pub use whole::{Folders, folders_of, rulings, visited, with_invocations};
@@ -245,6 +251,14 @@ pub enum RuleProblem {
     /// A folder that depends on where one stands.
     #[error("the folder is not absolute")]
     Folder,
+    /// A program's path that depends on where one stands.
+    #[error("the program is neither a bare name nor a path that begins with /, ~/ or a wildcard")]
+    Relative,
+    /// More than a program, or a pattern of another kind.
+    #[error(
+        "no program is called so: words behind it are its arguments, and * ** and ? are the only wildcards"
+    )]
+    Words,
     /// Flags without a dash, more required than allowed, or too many flags.
     #[error("the shape of the arguments contradicts itself or is too large")]
     Shape,
@@ -273,7 +287,7 @@ fn program_is_certain(pattern: &str, invocation: Invocation<'_>) -> bool {
 fn program_is_possible(pattern: &str, invocation: Invocation<'_>) -> bool {
     let facts = invocation.program;
     let paths = || {
-        let known = [facts.real_path.as_deref(), facts.path.as_deref()];
+        let known = [facts.real_path.as_deref(), facts.path.as_deref(), facts.named.as_deref()];
         known.into_iter().flatten().filter_map(Path::to_str).chain([invocation.typed])
     };
     if is_path(pattern) {

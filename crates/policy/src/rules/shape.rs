@@ -9,6 +9,7 @@ use countersign_protocol::rules::{
     ArgumentShape, FlagPresence, FlagRule, FlagSet, FlagStyle, FlagValue, OperandKind, OperandRule,
     OrderWords, SecretPlaces,
 };
+use std::collections::BTreeSet;
 use std::slice::Iter;
 
 /// Whether every word fits an allowing shape.
@@ -310,48 +311,76 @@ pub(super) fn is_data(word: &str) -> bool {
         && !word.starts_with('.')
 }
 
-/// Whether the words could mean what a refusing shape names: the subcommand after any flags, one of the
-/// listed flags (when there are any) and one operand of the kinds (when there are any).
+/// Whether the words could mean what a refusing shape names: the subcommand among any flags, one of the listed
+/// flags (when there are any), and the operands. Whatever [`fits`] an allowing rule of the same words but for
+/// flags that may be missing is refused.
 pub(super) fn touches(shape: &ArgumentShape, arguments: &[Argument<'_>], place: ReadingPlace<'_>) -> bool {
-    let Some(rest) = after_subcommand(shape, arguments) else { return false };
+    if !calls(&shape.subcommand, arguments) {
+        return false;
+    }
     let flagged = match &shape.flags {
         FlagSet::Any => true,
         FlagSet::Listed(flags) if flags.is_empty() => true,
         FlagSet::Listed(flags) => {
-            rest.iter().any(|argument| argument.expands || could_be(flags, shape.style, argument.text))
+            arguments.iter().any(|argument| argument.expands || could_be(flags, shape.style, argument.text))
         }
     };
-    let kinds = || shape.operands.first.iter().chain(&shape.operands.kinds);
-    let meant = |argument: &Argument<'_>| {
-        argument.expands
-            || kinds().any(|kind| is_of_kind(kind, argument.text, place))
-            // A glued value is an operand in disguise.
-            || argument.text.split_once('=').is_some_and(|(_, value)| kinds().any(|kind| is_of_kind(kind, value, place)))
-    };
-    flagged && (kinds().next().is_none() || rest.iter().any(meant))
+    flagged && could_have_operands(shape, arguments, place)
 }
 
-/// The words after the subcommand, which may come after any flags and their values.
-fn after_subcommand<'a>(shape: &ArgumentShape, arguments: &'a [Argument<'a>]) -> Option<&'a [Argument<'a>]> {
-    let length = shape.subcommand.len();
-    if length == 0 {
-        return Some(arguments);
+/// Whether the operands could be such as a refusing shape names: one of the kinds, or none at all where none is
+/// needed. Any word may be a flag's value as well as an operand.
+fn could_have_operands(shape: &ArgumentShape, arguments: &[Argument<'_>], place: ReadingPlace<'_>) -> bool {
+    let kinds = || shape.operands.first.iter().chain(&shape.operands.kinds);
+    if kinds().next().is_none() {
+        return true;
     }
-    for start in 0..arguments.len() {
-        let window = arguments.get(start..start + length)?;
-        if window
-            .iter()
-            .zip(&shape.subcommand)
-            .all(|(argument, word)| argument.expands || argument.text == word)
-        {
-            return arguments.get(start + length..);
+    let mut words = shape.subcommand.iter();
+    let mut word = words.next();
+    let mut after_flag = false;
+    let mut is_bare = true;
+    for argument in arguments {
+        if word.is_some_and(|word| argument.expands || argument.text == word) {
+            word = words.next();
+            continue;
         }
-        let after_flag = start > 0 && is_flag(arguments[start - 1].text);
-        if !is_flag(arguments[start].text) && !after_flag {
-            return None;
+        let flag = is_flag(argument.text);
+        is_bare &= flag || after_flag;
+        after_flag = flag;
+        let is_meant = |text: &str| kinds().any(|kind| is_of_kind(kind, text, place));
+        // A glued value is an operand in disguise.
+        let glued = || argument.text.split_once('=').is_some_and(|(_, value)| is_meant(value));
+        if argument.expands || is_meant(argument.text) || glued() {
+            return true;
         }
     }
-    None
+    is_bare && shape.operands.min == 0
+}
+
+/// Whether the words could call this subcommand: its words come in this order, with nothing but flags and one
+/// value behind each flag before and between them.
+fn calls(subcommand: &[String], arguments: &[Argument<'_>]) -> bool {
+    // How many words of the subcommand may have been read so far: a flag's value may look like one.
+    let mut read = BTreeSet::from([0]);
+    let mut after_flag = false;
+    for argument in arguments {
+        if read.contains(&subcommand.len()) {
+            return true;
+        }
+        let flag = is_flag(argument.text);
+        let is_next =
+            |at: &usize| subcommand.get(*at).is_some_and(|word| argument.expands || argument.text == word);
+        let mut then: BTreeSet<usize> = read.iter().filter(|at| is_next(at)).map(|at| at + 1).collect();
+        if flag || after_flag {
+            then.append(&mut read);
+        }
+        read = then;
+        if read.is_empty() {
+            return false;
+        }
+        after_flag = flag;
+    }
+    read.contains(&subcommand.len())
 }
 
 /// Whether a word could be one of these flags, abbreviated or in a cluster.

@@ -80,7 +80,7 @@ pub fn with_invocations<T>(
 
 /// Around one simple command.
 #[derive(Clone, Copy, Debug)]
-struct Site<'a> {
+pub(super) struct Site<'a> {
     folder: Option<&'a str>,
     script: Option<&'a ScriptFacts>,
     settled: bool,
@@ -88,7 +88,7 @@ struct Site<'a> {
 
 impl Site<'_> {
     /// Around a word of which nobody knows whether it is a program.
-    const UNKNOWN: Self = Self { folder: None, script: None, settled: false };
+    pub(super) const UNKNOWN: Self = Self { folder: None, script: None, settled: false };
 }
 
 impl<'a> Site<'a> {
@@ -224,10 +224,15 @@ pub(crate) fn may_be_refused(
 fn reached_by(segment: &Segment) -> Reached {
     let certain = segment.candidate.mode == Mode::Executable && !segment.candidate.is_package_script();
     let start = if certain { segment.candidate.arguments } else { 0 };
+    may_start(segment.words.get(start..).unwrap_or_default())
+}
+
+/// What words could start besides the program that the first of them names.
+pub(super) fn may_start(words: &[Word]) -> Reached {
     // What a task runner that nobody described is told may be the name of a program as well as of a task.
     let only_data =
         |name: &Name| is_known(name) && (!runs_others(name) || knowledge::is_described(name.as_str()));
-    reached(segment.words.get(start..).unwrap_or_default(), only_data)
+    reached(words, only_data)
 }
 
 /// The rule that refuses a command in one of these folders.
@@ -252,12 +257,12 @@ fn says_what_is_started(rule: &CommandRule) -> bool {
 }
 
 /// Where the command begins that an allowing rule is about.
-fn start(segment: &Segment) -> usize {
+pub(super) fn start(segment: &Segment) -> usize {
     let runner = segment.candidate.wrappers.iter().find(|wrapper| wrapper.kind == WrapperKind::Package);
     runner.map_or(segment.candidate.arguments, |wrapper| wrapper.at)
 }
 
-fn invoke<T>(
+pub(super) fn invoke<T>(
     analysis: &Analysis,
     words: &[Word],
     site: Site<'_>,

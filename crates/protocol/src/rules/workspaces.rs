@@ -12,6 +12,10 @@ stored! {
         pub agent: String,
         /// A real path. It is open with everything below it.
         pub folder: String,
+        /// Whether it is open or closed.
+        #[serde(default, skip_serializing_if = "Standing::is_open")]
+        #[ts(optional, as = "Option<Standing>")]
+        pub standing: Standing,
         /// Whether that holds where nobody can be asked, too.
         #[serde(default)]
         pub attendance: Attendance,
@@ -37,6 +41,10 @@ stored! {
         pub agent: String,
         /// A real path. It is open with everything below it.
         pub folder: String,
+        /// Whether it is open or closed.
+        #[serde(default, skip_serializing_if = "Standing::is_open")]
+        #[ts(optional, as = "Option<Standing>")]
+        pub standing: Standing,
         /// Whether that holds where nobody can be asked, too.
         #[serde(default)]
         pub attendance: Attendance,
@@ -81,6 +89,16 @@ stored_words! {
         Write,
     }
 
+    /// Whether a rule opens its folder, or closes it though one around it, or for more agents, is open.
+    #[derive(Default)]
+    pub enum Standing {
+        /// What runs there runs in a box.
+        #[default]
+        Open,
+        /// What runs there is asked about.
+        Closed,
+    }
+
     /// For which runs a folder is open.
     #[derive(Default)]
     pub enum Attendance {
@@ -95,8 +113,8 @@ stored_words! {
 impl Workspace {
     /// What it says, without what the store gave it.
     pub fn draft(&self) -> WorkspaceDraft {
-        let Self { agent, folder, attendance, places, limits, note, .. } = self.clone();
-        WorkspaceDraft { agent, folder, attendance, places, limits, note }
+        let Self { agent, folder, standing, attendance, places, limits, note, .. } = self.clone();
+        WorkspaceDraft { agent, folder, standing, attendance, places, limits, note }
     }
 
     /// The places with this access.
@@ -108,7 +126,14 @@ impl Workspace {
 impl WorkspaceDraft {
     /// The rule that is stored.
     pub fn into_rule(self, id: String, created_at_ms: i64, from: RuleOrigin) -> Workspace {
-        let Self { agent, folder, attendance, places, limits, note } = self;
-        Workspace { id, agent, folder, attendance, places, limits, note, created_at_ms, from }
+        let Self { agent, folder, standing, attendance, places, limits, note } = self;
+        Workspace { id, agent, folder, standing, attendance, places, limits, note, created_at_ms, from }
+    }
+}
+
+impl Standing {
+    /// Whether the folder is open.
+    pub fn is_open(&self) -> bool {
+        *self == Self::Open
     }
 }

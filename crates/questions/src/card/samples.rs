@@ -32,7 +32,13 @@ fn installed(name: &str) -> ProgramFacts {
     let path = Some(format!("/usr/bin/{}", name.rsplit('/').next().unwrap_or(name)).into());
     let identity =
         FileIdentity { dev: 1, ino: 1, size: 1, mtime_ns: 0, ctime_ns: 0, mode: 0o100_755, sha256: None };
-    ProgramFacts { path: path.clone(), real_path: path, identity: Some(identity), writable: false }
+    ProgramFacts {
+        path: path.clone(),
+        real_path: path,
+        identity: Some(identity),
+        writable: false,
+        ..ProgramFacts::default()
+    }
 }
 
 fn entry(at: usize) -> Entry {

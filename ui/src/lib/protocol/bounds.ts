@@ -1,5 +1,7 @@
 // Written by `cargo test -p countersign-protocol`; do not edit.
 
+import type { ArgumentShape } from './index';
+
 /** Least time between painting a card and allowing it. */
 export const MIN_ARM_DELAY_MS = 1500;
 
@@ -13,3 +15,21 @@ export const LIMITS = {
   outputKb: { least: 4, most: 200 },
   historyMb: { least: 16, most: 1024 },
 } as const;
+
+/** Any arguments that name no secret and give no order. */
+export const OPEN_SHAPE: ArgumentShape = {
+  "style": "clustered",
+  "flags": "any",
+  "operands": {
+    "min": 0,
+    "max": 4294967295,
+    "kinds": [
+      "any"
+    ],
+    "first": []
+  },
+  "secrets": "refused",
+  "orders": "refused",
+  "subcommand": [],
+  "leading": []
+};

@@ -3916,7 +3916,15 @@ rule: CallRuleDraft, } | { "kind": "open-workspace",
 /**
  * It.
  */
-rule: WorkspaceDraft, } | { "kind": "move-rule", 
+rule: WorkspaceDraft, } | { "kind": "close-workspace", 
+/**
+ * A real path.
+ */
+folder: string, 
+/**
+ * Only for this agent; `*` for all, and for each of them.
+ */
+agent: string, } | { "kind": "move-rule", 
 /**
  * Its id.
  */
@@ -5223,6 +5231,10 @@ agent: string,
  */
 folder: string, 
 /**
+ * Whether it is open or closed.
+ */
+standing?: Standing, 
+/**
  * Whether that holds where nobody can be asked, too.
  */
 attendance: Attendance, 
@@ -5259,6 +5271,10 @@ agent: string,
  * A real path. It is open with everything below it.
  */
 folder: string, 
+/**
+ * Whether it is open or closed.
+ */
+standing?: Standing, 
 /**
  * Whether that holds where nobody can be asked, too.
  */

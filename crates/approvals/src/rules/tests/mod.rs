@@ -2,6 +2,7 @@
 
 mod changes;
 mod crashes;
+mod doors;
 mod files;
 mod opened;
 mod spending;

@@ -1,16 +1,21 @@
 //! Folders that are open: what edits do, how they are taken back, and which of them need a person.
 
 use super::*;
+use countersign_policy::rules::Moment;
+use countersign_policy::workspaces;
 use countersign_protocol::edits::RuleLoosening;
 use countersign_protocol::rules::{
-    Attendance, PlaceAccess, RuleLimits, RuleOrigin, WorkspaceDraft, WorkspacePlace,
+    Attendance, PlaceAccess, RuleLimits, RuleOrigin, Standing, WorkspaceDraft, WorkspacePlace,
 };
 use pretty_assertions::assert_eq;
+use std::collections::HashMap;
+use std::path::Path;
 
 fn open(folder: &str) -> WorkspaceDraft {
     WorkspaceDraft {
         agent: "coder".to_owned(),
         folder: folder.to_owned(),
+        standing: Standing::Open,
         attendance: Attendance::Attended,
         places: Vec::new(),
         limits: RuleLimits::default(),
@@ -116,4 +121,82 @@ fn runs_in_an_open_folder_are_counted() {
     assert_eq!(rig.refreshed().counts.get(&id).map(|count| count.uses), Some(1));
     rig.apply(vec![RuleEdit::RemoveRule { id: id.clone() }]);
     assert!(rig.owner.spend(&[id]).is_err());
+}
+
+/// The folder that is open for an agent where it works, by all rules together.
+fn around(rig: &mut Rig, agent: &str, folder: &str) -> Option<Vec<(String, PlaceAccess)>> {
+    let uses = HashMap::new();
+    let moment = Moment { agent, session: None, now_ms: START_MS, uses: &uses };
+    let found = workspaces::around(&opened(rig), Path::new(folder), Attendance::Attended, moment)?;
+    Some(found.places.into_iter().map(|place| (place.path, place.access)).collect())
+}
+
+#[test]
+fn what_is_closed_is_closed_whatever_opens_it_and_opens_again_on_a_persons_word() {
+    let closing = |folder: &str, agent: &str| RuleEdit::CloseWorkspace {
+        folder: folder.to_owned(),
+        agent: agent.to_owned(),
+    };
+    let for_all = |folder: &str| WorkspaceDraft { agent: "*".to_owned(), ..open(folder) };
+    // Open for all and for one: closed for that one, and for nobody else.
+    let mut rig = Rig::empty();
+    rig.apply(vec![opening(for_all("/src")), opening(open("/src"))]);
+    let closed = rig.owner.edit(&refused(vec![closing("/src", "coder")])).unwrap();
+    assert!(closed.applied && closed.loosenings.is_empty(), "{closed:?}");
+    assert_eq!(
+        (around(&mut rig, "coder", "/src/x"), around(&mut rig, "other", "/src/x")),
+        (None, Some(vec![]))
+    );
+    // Taking that back opens it, and so does opening it anew: both need a person.
+    for edits in [closed.undo.clone(), vec![opening(open("/src"))]] {
+        assert!(!rig.owner.edit(&refused(edits)).unwrap().applied);
+    }
+    rig.apply(vec![opening(open("/src"))]);
+    assert_eq!(around(&mut rig, "coder", "/src/x"), Some(vec![]));
+    // Closed for all: for each of them, with what is below.
+    rig.apply(vec![opening(open("/src/deeper"))]);
+    rig.apply(vec![closing("/src", "*")]);
+    for agent in ["coder", "other"] {
+        assert_eq!(around(&mut rig, agent, "/src/deeper"), None, "{agent}");
+    }
+    assert!(rig.owner.edit(&refused(vec![closing("/src", "*")])).is_err(), "nothing is open");
+    // A folder in an open one.
+    let mut rig = Rig::empty();
+    rig.apply(vec![opening(for_all("/src")), opening(for_all("/src/deeper"))]);
+    rig.apply(vec![closing("/src/deeper", "*")]);
+    assert_eq!((around(&mut rig, "a", "/src/deeper/x"), around(&mut rig, "a", "/src")), (None, Some(vec![])));
+    assert_eq!(rig.apply(vec![closing("/src/deeper", "*")]).undo, [], "it is closed already");
+}
+
+#[test]
+fn what_is_hidden_stays_hidden_whoever_else_the_folder_is_open_for() {
+    let hidden = |agent: &str| {
+        let places = vec![WorkspacePlace { path: "/home/u/d".to_owned(), access: PlaceAccess::Hidden }];
+        WorkspaceDraft { agent: agent.to_owned(), places, ..open("/src") }
+    };
+    let hides = Some(vec![("/home/u/d".to_owned(), PlaceAccess::Hidden)]);
+    for (one, other) in [("coder", "*"), ("*", "coder")] {
+        let mut rig = Rig::empty();
+        rig.apply(vec![
+            opening(hidden(one)),
+            opening(WorkspaceDraft { agent: other.to_owned(), ..open("/src") }),
+        ]);
+        assert_eq!(around(&mut rig, "coder", "/src"), hides, "{one} {other}");
+        let id = opened(&mut rig)[0].id.clone();
+        // What hides goes, or forgets to: both let coder see more.
+        let forgets = WorkspaceDraft { agent: one.to_owned(), ..open("/src") };
+        for edit in
+            [RuleEdit::RemoveRule { id: id.clone() }, RuleEdit::ReplaceWorkspace { id, rule: forgets }]
+        {
+            let result = rig.owner.edit(&refused(vec![edit.clone()])).unwrap();
+            assert!(!result.applied && !result.loosenings.is_empty(), "{edit:?}");
+        }
+    }
+    // An inner folder that hides, in one that does not.
+    let mut rig = Rig::empty();
+    let inner = WorkspaceDraft { folder: "/src/deeper".to_owned(), ..hidden("coder") };
+    rig.apply(vec![opening(open("/src")), opening(inner)]);
+    let id = opened(&mut rig)[1].id.clone();
+    let removed = rig.owner.edit(&refused(vec![RuleEdit::RemoveRule { id }])).unwrap();
+    assert!(!removed.applied, "the box around it is wider: {removed:?}");
 }

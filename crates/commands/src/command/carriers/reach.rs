@@ -143,7 +143,8 @@ impl<K: Fn(&Name) -> bool> Look<K> {
         } else if name.as_str() == "git" {
             self.git(words, depth);
         } else if let Some(subcommand) = name.as_str().strip_prefix("git-").filter(|rest| !rest.is_empty()) {
-            let words = [said("git"), said(subcommand)].into_iter().chain(arguments.iter().cloned());
+            let words =
+                [Word::said("git"), Word::said(subcommand)].into_iter().chain(arguments.iter().cloned());
             self.command(words.collect(), depth);
         } else if name.is_shell() || name.is_multi_call() {
             self.anywhere(arguments, depth);
@@ -156,7 +157,7 @@ impl<K: Fn(&Name) -> bool> Look<K> {
                 if let Some(word) = rest.first().filter(|word| word.text.contains(char::is_whitespace)) {
                     let inner = rough::commands(&word.text)
                         .into_iter()
-                        .map(|words| words.iter().map(|word| said(word)).collect::<Vec<_>>());
+                        .map(|words| words.iter().map(|word| Word::said(word)).collect::<Vec<_>>());
                     self.found.mentioned.extend(inner.take(TEXT_COMMANDS));
                 }
             }
@@ -285,7 +286,7 @@ impl<K: Fn(&Name) -> bool> Look<K> {
                 self.found.unseen = true;
                 return;
             }
-            self.command(words.iter().map(|word| said(word)).collect(), depth);
+            self.command(words.iter().map(|word| Word::said(word)).collect(), depth);
         }
     }
 
@@ -340,7 +341,7 @@ impl<K: Fn(&Name) -> bool> Look<K> {
             // Each runs `git` with the words behind it, or with those of its own subcommand.
             "for-each-repo" | "subtree" => {
                 let own = rest.iter().skip_while(|word| word.text.starts_with('-')).cloned();
-                let words = std::iter::once(said("git")).chain(own);
+                let words = std::iter::once(Word::said("git")).chain(own);
                 self.command(words.collect(), depth);
             }
             _ => {}
@@ -356,9 +357,9 @@ impl<K: Fn(&Name) -> bool> Look<K> {
                 self.text(text, depth);
             } else {
                 for words in rough::commands(value) {
-                    let inner = words.iter().map(|word| said(word));
+                    let inner = words.iter().map(|word| Word::said(word));
                     let words =
-                        std::iter::once(said("git")).chain(inner).chain(behind.iter().skip(2).cloned());
+                        std::iter::once(Word::said("git")).chain(inner).chain(behind.iter().skip(2).cloned());
                     self.command(words.collect(), depth);
                 }
             }
@@ -371,11 +372,6 @@ impl<K: Fn(&Name) -> bool> Look<K> {
             self.found.unseen = true;
         }
     }
-}
-
-/// A word as a text says it.
-fn said(text: &str) -> Word {
-    Word { text: text.to_owned(), span: 0..0, expands: text.contains(['$', '`']), quoted: false }
 }
 
 /// Sorted. Last parts of git's settings whose values are run.

@@ -112,7 +112,13 @@ impl Site {
                 mode: 0o100_755,
                 sha256: None,
             };
-            ProgramFacts { path: path.clone(), real_path: path, identity: Some(identity), writable: false }
+            ProgramFacts {
+                path: path.clone(),
+                real_path: path,
+                identity: Some(identity),
+                writable: false,
+                ..ProgramFacts::default()
+            }
         };
         let programs =
             analysis.programs().into_iter().map(|name| (name.to_string(), installed(&name))).collect();

@@ -7,7 +7,9 @@ use countersign_approvals::store::{Looser, Writer};
 use countersign_keep::{Deed, Part, Spans};
 use countersign_protocol::history::{HistoryEvent, PutBack, PutBackSession, RunningView};
 use countersign_protocol::rule_edits::RuleEdit;
-use countersign_protocol::rules::{Attendance, PlaceAccess, RuleLimits, WorkspaceDraft, WorkspacePlace};
+use countersign_protocol::rules::{
+    Attendance, PlaceAccess, RuleLimits, Standing, WorkspaceDraft, WorkspacePlace,
+};
 use countersign_protocol::socket::Confinement;
 use pretty_assertions::assert_eq;
 
@@ -67,6 +69,7 @@ impl Place {
         let rule = WorkspaceDraft {
             agent: agent.to_owned(),
             folder: self.folder.to_str().unwrap().to_owned(),
+            standing: Standing::Open,
             attendance,
             places,
             limits: RuleLimits::default(),
