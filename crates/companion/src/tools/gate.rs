@@ -75,11 +75,14 @@ impl Approvals {
             Err(error) => return Err(NotAllowed::NotTaken(error.to_string())),
         };
         let pet = self.pet(call, &question);
-        let ended = question.ended_unless(abort).await;
+        let ended = question.ended_unless(&self.host, abort).await;
         drop(pet);
         let allowed = match ended.ending() {
             Ending::Decided { decision, .. } if decision.allows() => Ok(()),
-            Ending::Decided { .. } => Err(NotAllowed::ByPerson),
+            Ending::Decided { .. } => Err(match ended.refusal() {
+                Some(refusal) => NotAllowed::ByPolicy(heard::refused(refusal, wait)),
+                None => NotAllowed::ByPerson,
+            }),
             Ending::Expired => Err(NotAllowed::Expired(wait)),
             Ending::NotShown => Err(NotAllowed::NotShown),
             Ending::Cancelled(_) | Ending::Contained | Ending::Elsewhere { .. } => Err(NotAllowed::Withdrawn),

@@ -4,7 +4,7 @@
 //! own that could be a command as well. In between, a person's rules about calls allow some
 //! ([`countersign_policy::calls`]).
 
-use super::own_rules::Ruled;
+use super::own_rules::{RefusingRule, Ruled};
 use super::record::Recorder;
 use super::refusal::{Refusal, denied, refused_by};
 use super::{Host, Placement};
@@ -35,17 +35,11 @@ impl Host {
         let recorder = Recorder::ask(&self.parts, question);
         let Subject::Tool(call) = &mut question.subject else { return Settled::Open };
         call.facts.home = self.parts.home.to_str().map(str::to_owned);
-        let call = &*call;
-        let cwd = call.folder.as_ref().map_or("/", |folder| folder.given.as_str());
-        for text in &call.commands {
-            let glance = self.glance(analysis::analyze_text(text), cwd);
-            let session = question.session.as_ref();
-            let rule = self.refusing(&question.agent, session, &glance.analysis, &glance.facts).await;
-            if let Some(rule) = rule {
-                recorder.ended(refused_by(&rule.id)).await;
-                return Settled::Refused(Box::new(denied(DenyReason::Rule, Origin::Fresh).by_rule(&rule)));
-            }
+        if let Some(rule) = self.refusing_call(question).await {
+            recorder.ended(refused_by(&rule.id)).await;
+            return Settled::Refused(Box::new(denied(DenyReason::Rule, Origin::Fresh).by_rule(&rule)));
         }
+        let Subject::Tool(call) = &question.subject else { return Settled::Open };
         let ruling = self.call_ruling(&question.agent, question.session.as_ref(), &call.facts).await;
         if let Ruled::Deny(rule) = &ruling {
             recorder.ended(refused_by(&rule.id)).await;
@@ -84,6 +78,25 @@ impl Host {
             return Settled::Open;
         };
         allowed(&recorder, outcome).await
+    }
+
+    /// The rule that refuses a call of a tool, one of the commands in its parameters, or a connection.
+    pub(super) async fn refusing_call(&self, question: &Question) -> Option<RefusingRule> {
+        let session = question.session.as_ref();
+        if let Subject::Tool(call) = &question.subject {
+            let cwd = call.folder.as_ref().map_or("/", |folder| folder.given.as_str());
+            for text in &call.commands {
+                let glance = self.glance(analysis::analyze_text(text), cwd);
+                let rule = self.refusing(&question.agent, session, &glance.analysis, &glance.facts).await;
+                if rule.is_some() {
+                    return rule;
+                }
+            }
+        }
+        match self.call_ruling(&question.agent, session, question.subject.call_facts()?).await {
+            Ruled::Deny(rule) => Some(rule),
+            Ruled::Allow(_) | Ruled::Nothing | Ruled::Unknown => None,
+        }
     }
 
     /// The same about a connection out of a box, by the policy of the run in it: rules decide, and where

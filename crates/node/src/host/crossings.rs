@@ -291,7 +291,16 @@ impl Host {
             _ => None,
         };
         if let (Some(ruling), None) = (&*standing, sent) {
-            let _ = answer.send(ruling.clone());
+            // What was let out once is not let out again where a rule refuses it by now.
+            let refusal = match ruling {
+                Ruling::Open => self.refused_by_now(&run.question(&wish, None, Vec::new(), Vec::new())).await,
+                _ => None,
+            };
+            let ruling = match refusal {
+                Some(refusal) => refuse(refusal.said_by_rule().unwrap_or(BY_RULE)),
+                None => ruling.clone(),
+            };
+            let _ = answer.send(ruling);
             return;
         }
         let gone = ends.child_token();
@@ -348,7 +357,7 @@ impl Host {
             Ok(Inquired::Refused { rule, .. }) => return refuse(&rule),
             Err(error) => return refuse(&error.to_string()),
         };
-        let ended = waiting.ended_unless(gone).await;
+        let ended = waiting.ended_unless(self, gone).await;
         let ruling = match ended.ending() {
             Ending::Decided { decision, .. } if decision.allows() => Ruling::Open,
             Ending::Decided { .. } => refuse(BY_PERSON),

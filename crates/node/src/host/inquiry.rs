@@ -2,9 +2,10 @@
 //! leave the same line in the history as those that come over the socket.
 
 use super::grants::{AskedCommand, AskedRun, Granted, Grants};
+use super::own_rules::RefusingRule;
 use super::record::Recorder;
-use super::refusal::refused_by;
-use super::{Glance, Host};
+use super::refusal::{Refusal, denied, refused_by};
+use super::{Glance, Host, Placement};
 use countersign_approvals::SubmitError;
 use countersign_approvals::actor::Ticket;
 use countersign_approvals::book::{Ending, Record, RequestedBy};
@@ -13,9 +14,11 @@ use countersign_approvals::question::{Command, Place, Question, Subject};
 use countersign_commands::analysis::{self, Analysis};
 use countersign_commands::profile::Profile;
 use countersign_policy::display;
+use countersign_policy::evaluate::{DenyReason, Origin};
 use countersign_protocol::ids::RequestId;
 use countersign_protocol::question::{CancelCause, Outcome};
 use countersign_protocol::socket::NodeRun;
+use countersign_protocol::vocabulary::{Decision, Security};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -65,6 +68,8 @@ pub struct Waiting {
 #[must_use = "it is written down by `written`"]
 pub struct Ended {
     ending: Ending,
+    /// Why it does not happen although a person allowed it.
+    refusal: Option<Box<Refusal>>,
     recorder: Recorder,
     grants: Arc<Grants>,
     run: Option<NodeRun>,
@@ -76,21 +81,32 @@ impl Waiting {
         self.ticket.record()
     }
 
-    /// Waits for the end. Dropping this future withdraws the question.
-    pub async fn ended(self) -> Ended {
-        self.ended_unless(&CancellationToken::new()).await
+    /// Waits for the end, and judges what was allowed by the rules and the policy of that moment: what they
+    /// refuse by then counts as denied. Dropping this future withdraws the question.
+    pub async fn ended(self, host: &Host) -> Ended {
+        self.ended_unless(host, &CancellationToken::new()).await
     }
 
     /// The same, as long as somebody waits for it: with `gone` it is withdrawn, whatever was
     /// answered at that moment.
-    pub async fn ended_unless(mut self, gone: &CancellationToken) -> Ended {
-        let ending = tokio::select! {
+    pub async fn ended_unless(mut self, host: &Host, gone: &CancellationToken) -> Ended {
+        let record = Arc::clone(self.ticket.record());
+        let mut ending = tokio::select! {
             biased;
             () = gone.cancelled() => Ending::Cancelled(CancelCause::RequesterGone),
             ending = self.ticket.ended() => ending,
         };
         if let Some(by) = ending.by() {
             self.recorder.answered(by);
+        }
+        let mut refusal = None;
+        if let Ending::Decided { decision, .. } = &mut ending
+            && decision.allows()
+        {
+            refusal = host.refused_by_now(&record.question).await.map(Box::new);
+            if refusal.is_some() {
+                *decision = Decision::Deny;
+            }
         }
         let mut run = None;
         // Before anybody is told: the run may come at once.
@@ -101,7 +117,7 @@ impl Waiting {
             let granted = Granted { request_id: self.recorder.request_id().to_owned(), decision: *decision };
             self.grants.keep(*asked, granted, self.ports.clock.steady_ms());
         }
-        Ended { ending, recorder: self.recorder, grants: self.grants, run }
+        Ended { ending, refusal, recorder: self.recorder, grants: self.grants, run }
     }
 }
 
@@ -111,9 +127,18 @@ impl Ended {
         &self.ending
     }
 
+    /// Why it does not happen although a person allowed it: rules or policy became tighter while it waited.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_deref()
+    }
+
     /// Writes the line of the history.
     pub async fn written(self) {
-        self.recorder.ended(self.ending.outcome()).await;
+        let outcome = match self.refusal {
+            Some(refusal) => refusal.outcome,
+            None => self.ending.outcome(),
+        };
+        self.recorder.ended(outcome).await;
     }
 
     /// Writes the line of the history when something else came of it than the answer says; then it
@@ -139,13 +164,10 @@ impl Host {
             Subject::Command(command) => self.glances(command, analysis),
             Subject::Tool(_) | Subject::Plugin(_) | Subject::Proposal(_) | Subject::Crossing(_) => Vec::new(),
         };
-        for Glance { analysis, facts, .. } in &glances {
-            let rule = self.refusing(&question.agent, question.session.as_ref(), analysis, facts).await;
-            if let Some(rule) = rule {
-                recorder.ended(refused_by(&rule.id)).await;
-                let id = recorder.request_id().to_owned();
-                return Ok(Inquired::Refused { id, rule: rule.note.unwrap_or(rule.id) });
-            }
+        if let Some(rule) = self.refusing_one_of(&question, &glances).await {
+            recorder.ended(refused_by(&rule.id)).await;
+            let id = recorder.request_id().to_owned();
+            return Ok(Inquired::Refused { id, rule: rule.note.unwrap_or(rule.id) });
         }
         if let (Subject::Command(command), Some(glance), Place::ThisMachine) =
             (&mut question.subject, glances.last(), &question.place)
@@ -176,6 +198,39 @@ impl Host {
                 Err(error)
             }
         }
+    }
+
+    /// The rule that refuses one of the commands which a question may be about.
+    async fn refusing_one_of(&self, question: &Question, glances: &[Glance]) -> Option<RefusingRule> {
+        for Glance { analysis, facts, .. } in glances {
+            let rule = self.refusing(&question.agent, question.session.as_ref(), analysis, facts).await;
+            if rule.is_some() {
+                return rule;
+            }
+        }
+        None
+    }
+
+    /// Why rules and policy, as they are now, refuse what a question is about: they may have become tighter
+    /// since it was asked. The policy of another machine is for that machine.
+    pub(super) async fn refused_by_now(&self, question: &Question) -> Option<Refusal> {
+        let no = || denied(DenyReason::Rule, Origin::Fresh);
+        if let Subject::Command(command) = &question.subject {
+            let glances = self.glances(command, None);
+            if let Some(rule) = self.refusing_one_of(question, &glances).await {
+                return Some(no().by_rule(&rule));
+            }
+        }
+        if let Some(rule) = self.refusing_call(question).await {
+            return Some(no().by_rule(&rule));
+        }
+        let is_here = match &question.subject {
+            Subject::Command(_) => question.place == Place::ThisMachine,
+            Subject::Tool(_) | Subject::Crossing(_) => true,
+            Subject::Plugin(_) | Subject::Proposal(_) => false,
+        };
+        let security = Placement::default().policy(&*self.in_force(&question.agent).await).security.value;
+        (is_here && security == Security::Deny).then(|| denied(DenyReason::SecurityDeny, Origin::Fresh))
     }
 
     /// Writes down a question that nobody can be shown.

@@ -26,6 +26,7 @@ mod request;
 mod running;
 mod scratches;
 mod shown;
+mod tightened;
 mod unwritten;
 
 use crate::executor::{NotStarted, Tap};
@@ -86,6 +87,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tightened::Underway;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -522,16 +524,26 @@ impl Host {
         controls.terminal = checked.terminal;
         controls.output = self.parts.settings.borrow().limits.output_kb as usize * 1_000;
         let mut before = None;
-        let ran = match command {
+        let stop = controls.cancel.clone();
+        let tap = controls.tap.clone();
+        let under_way = |is_contained| Underway {
+            agent: &checked.agent,
+            session: checked.session.as_ref(),
+            judged: &judged,
+            placement: &placement,
+            is_contained,
+        };
+        let (ran, ended) = match command {
             Runnable::Approved(command) => {
                 recorder.allowed(outcome).await?;
-                let ran = self.execute(command, &placement, controls).await;
-                ran.map(|output| (output, Held::default()))
+                let runs = self.execute(command, &placement, controls);
+                let (ran, ended) = self.while_it_may(under_way(false), &stop, runs).await;
+                (ran.map(|output| (output, Held::default())), ended)
             }
             Runnable::Contained(command) => {
                 let run = crossings::Run {
-                    agent: checked.agent,
-                    session: checked.session,
+                    agent: checked.agent.clone(),
+                    session: checked.session.clone(),
                     via: recorder.via(),
                     command: checked.command_text,
                     folder: command.contained().folder.clone(),
@@ -541,11 +553,17 @@ impl Host {
                 };
                 let recorded = recorder.allowed(outcome);
                 let (env, before) = (checked.box_env, &mut before);
-                Box::pin(self.contain(command, &judged, &run, env, controls, before, recorded)).await?
+                let runs = self.contain(command, &judged, &run, env, controls, before, recorded);
+                let (ran, ended) = Box::pin(self.while_it_may(under_way(true), &stop, runs)).await;
+                (ran?, ended)
             }
         };
         let ran = match ran {
-            Ok((output, held)) => {
+            Ok((mut output, held)) => {
+                if let Some(why) = ended {
+                    let said = format!("\n{ENDED}: {why}\n");
+                    containing::add(&mut output.payload, &said, &tap).await;
+                }
                 recorder.ran(&output.payload, output.duration, held).await;
                 Ok(output.payload)
             }
@@ -703,6 +721,9 @@ fn not_found(name: &str) -> ExecPayload {
 const PAYMENT_TRIES: usize = 8;
 
 /// A request that came to be answered elsewhere is of no use here.
+/// Said at the end of what a run printed that was ended.
+const ENDED: &str = "countersign: ended, because it could not be started any more";
+
 const WITHDRAWN: Outcome = Outcome::Cancelled { cause: CancelCause::Withdrawn };
 
 /// Where states of folders are kept, beside what boxes keep for themselves.

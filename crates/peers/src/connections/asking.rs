@@ -87,7 +87,7 @@ impl Asking {
                 }
             };
             let id = question.record().id.clone();
-            let mut ended = std::pin::pin!(question.ended());
+            let mut ended = std::pin::pin!(question.ended(&self.tools.host));
             let ended = tokio::select! {
                 ended = &mut ended => ended,
                 withdrawal = &mut withdrawn => {

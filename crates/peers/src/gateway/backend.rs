@@ -83,14 +83,14 @@ pub(super) struct GatewayBackend {
 /// A request in the book.
 enum Submitted {
     Alone(Ticket),
-    App(Box<Waiting>),
+    App(Box<Waiting>, Arc<Host>),
 }
 
 impl Submitted {
     fn record(&self) -> &Arc<Record> {
         match self {
             Self::Alone(ticket) => ticket.record(),
-            Self::App(question) => question.record(),
+            Self::App(question, _) => question.record(),
         }
     }
 
@@ -98,8 +98,8 @@ impl Submitted {
     async fn ended(self) -> (Ending, Option<Ended>) {
         match self {
             Self::Alone(ticket) => (ticket.ended().await, None),
-            Self::App(question) => {
-                let ended = question.ended().await;
+            Self::App(question, host) => {
+                let ended = question.ended(&host).await;
                 (ended.ending().clone(), Some(ended))
             }
         }
@@ -167,7 +167,7 @@ impl GatewayBackend {
                     .map(|ticket| Placed::Waits(Submitted::Alone(ticket)))
             }
             Presence::App(app) if deliverable => Ok(match app.host.inquire(inquiry).await? {
-                Inquired::Waits(question) => Placed::Waits(Submitted::App(question)),
+                Inquired::Waits(question) => Placed::Waits(Submitted::App(question, Arc::clone(&app.host))),
                 Inquired::Refused { id, .. } => {
                     Placed::Ended { id: id.into(), decision: Some(Decision::Deny) }
                 }

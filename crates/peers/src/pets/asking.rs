@@ -71,7 +71,7 @@ impl Asking {
             }
         };
         let id = question.record().id.clone();
-        let mut ended = std::pin::pin!(question.ended());
+        let mut ended = std::pin::pin!(question.ended(&tools.host));
         let withdrawn = async {
             tokio::select! {
                 biased;
