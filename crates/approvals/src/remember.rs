@@ -15,7 +15,7 @@ use countersign_protocol::remember::{
 };
 use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{
-    Attendance, CallRuleDraft, CallSubject, RuleDraft, RuleEffect, RuleLimits, Standing, WorkspaceDraft,
+    Attendance, CallRuleDraft, CallSubject, FolderStanding, RuleDraft, RuleEffect, RuleLimits, WorkspaceDraft,
 };
 use countersign_protocol::vocabulary::Decision;
 
@@ -112,7 +112,7 @@ impl Memory<'_> {
         let rule = WorkspaceDraft {
             agent: question.agent.to_string(),
             folder,
-            standing: Standing::Open,
+            standing: FolderStanding::Open,
             attendance: Attendance::Attended,
             places: Vec::new(),
             limits,

@@ -2,15 +2,25 @@
 //! does from the app.
 
 use countersign_approvals::history::HistoryError;
-use countersign_approvals::rules::{RuleChange, RulesChanged, RulesError};
-use countersign_approvals::store::{Change, Looser, StoreError, Writer};
+use countersign_approvals::ports::Ports;
+use countersign_approvals::rules::{RuleChange, RuleStore, RulesChanged, RulesError, state};
+use countersign_approvals::store::{Change, Looser, Store, StoreError, Writer};
 use countersign_core::Core;
 use countersign_core::known::{KnownVersions, rules_event};
 use countersign_core::paths::Paths;
+use countersign_policy::calls::{self, CallFacts, CallRuling};
+use countersign_policy::document;
+use countersign_policy::effective::Requested;
+use countersign_policy::rules::Moment;
 use countersign_protocol::edits::{DocumentEdit, EditResult};
 use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::ids::AgentId;
 use countersign_protocol::question::Via;
-use countersign_protocol::rule_edits::{RuleEdit, RuleEditResult};
+use countersign_protocol::rule_edits::{RuleEdit, RuleEditResult, RuleState};
+use countersign_protocol::rules::CallRule;
+use countersign_protocol::state::StoreState;
+use countersign_protocol::trace::PolicyLayer;
+use countersign_protocol::vocabulary::Security;
 
 /// Why nothing was changed, or why nobody was told.
 #[derive(Debug, thiserror::Error)]
@@ -73,4 +83,27 @@ async fn rules(core: &Core, paths: &Paths, edits: Vec<RuleEdit>) -> Result<RuleE
         KnownVersions::of(paths).rules_moved(&changed.before, &changed.after);
     }
     Ok(result)
+}
+
+/// Why a call of a tool that nobody is asked about is refused: a rule about the tool, or a policy that
+/// somebody set. Reads both files once; what cannot be read may refuse it. Blocking, a few calls.
+pub fn refuses_tool(paths: &Paths, agent: &AgentId, session: Option<&str>, tool: &str) -> Option<String> {
+    let (rules, now_ms) = (RuleStore::read(&paths.rules()), Ports::system().clock.now_ms());
+    let Some(document) = &rules.document else { return Some("the rules cannot be read".to_owned()) };
+    let is_live = |rule: &&CallRule| state(*rule, &rules.counts, now_ms) == RuleState::Live;
+    let live: Vec<CallRule> = document.calls.iter().filter(is_live).cloned().collect();
+    let moment = Moment { agent: agent.as_str(), session, now_ms, uses: &rules.uses };
+    let call = CallFacts { tool: tool.to_owned(), ..CallFacts::default() };
+    if let Some(CallRuling::Deny(at)) = calls::ruling(&live, &call, moment) {
+        let said = live.get(at).map(|rule| rule.note.clone().unwrap_or_else(|| rule.id.clone()));
+        return Some(format!("refused by a rule: {}", said.unwrap_or_default()));
+    }
+    let store = Store::read(&paths.openclaw_state);
+    let Some(document) = &store.document else {
+        return (store.state != StoreState::Missing).then(|| "the policy cannot be read".to_owned());
+    };
+    let (policy, _) = document::resolve(document, Some(agent.as_str()), Requested::default());
+    let security = policy.security;
+    (security.value == Security::Deny && security.layer != PolicyLayer::BuiltIn)
+        .then(|| "security is deny: this agent may do nothing here".to_owned())
 }

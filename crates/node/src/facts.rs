@@ -176,6 +176,11 @@ fn folder(given: &Path) -> Option<FolderFacts> {
     Some(FolderFacts { given: given.to_owned(), real_path, dev: stat.st_dev, ino: stat.st_ino })
 }
 
+/// Where a path leads, or the path itself where nothing is there. Blocking.
+pub(crate) fn real_path(path: &Path) -> PathBuf {
+    real::path(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Real paths of folders; those that cannot be followed are missing. Blocking.
 pub fn real_folders(named: Vec<PathBuf>) -> BTreeMap<PathBuf, PathBuf> {
     named.into_iter().filter_map(|path| Some((path.clone(), real::path(&path).ok()?))).collect()

@@ -64,7 +64,8 @@ pub enum Repository {
 pub struct ProgramFacts {
     /// Where it was found: an executable regular file.
     pub path: Option<PathBuf>,
-    /// `path` with every link in its folder followed: the same name in the same folder, however it was reached.
+    /// `path` with every link in its folder followed: the same name in the same folder,
+    /// however it was reached.
     pub named: Option<PathBuf>,
     /// `path` with every link followed.
     pub real_path: Option<PathBuf>,

@@ -14,9 +14,9 @@ use std::path::Path;
 /// `folder` is a real path.
 ///
 /// A rule that closes its folder wins over those that open the same one, and over all around it; whether the
-/// folder is open is said by the rules for this very agent, where there are some. Of several that open it, the
-/// first gives its name, and what any of them hides is hidden: a rule for one agent does not take back what was
-/// hidden from all, nor the other way round.
+/// folder is open is said by the rules for this very agent, where there are some. Of several that open it,
+/// the first gives its name, and what any of them hides is hidden: a rule for one agent does not take back
+/// what was hidden from all, nor the other way round.
 ///
 /// With [`Attendance::Unattended`] only those open it that do so where nobody is asked, too.
 pub fn around(
@@ -158,7 +158,7 @@ const MAX_PLACES: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_protocol::rules::{RuleLimits, RuleOrigin, Standing};
+    use countersign_protocol::rules::{FolderStanding, RuleLimits, RuleOrigin};
     use pretty_assertions::assert_eq;
     use std::collections::HashMap;
 
@@ -167,7 +167,7 @@ mod tests {
             id: id.to_owned(),
             agent: agent.to_owned(),
             folder: folder.to_owned(),
-            standing: Standing::Open,
+            standing: FolderStanding::Open,
             attendance: Attendance::Attended,
             places: Vec::new(),
             limits: RuleLimits::default(),

@@ -48,7 +48,7 @@ mod calls;
 mod workspaces;
 
 pub use calls::{CallRule, CallRuleDraft, CallSubject, NetPlace};
-pub use workspaces::{Attendance, PlaceAccess, Standing, Workspace, WorkspaceDraft, WorkspacePlace};
+pub use workspaces::{Attendance, FolderStanding, PlaceAccess, Workspace, WorkspaceDraft, WorkspacePlace};
 
 stored! {
     /// The document.
@@ -368,8 +368,8 @@ stored_words! {
 }
 
 impl ArgumentRule {
-    /// Arguments that begin with these words, with blanks between them; any, when there are none. Every window
-    /// and command that asks for a subcommand makes its rule with this.
+    /// Arguments that begin with these words, with blanks between them; any, when there are none. Every
+    /// window and command that asks for a subcommand makes its rule with this.
     pub fn beginning_with(words: &str) -> Self {
         let subcommand: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         if subcommand.is_empty() {

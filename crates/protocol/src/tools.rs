@@ -66,6 +66,9 @@ pub struct ToolCall {
     /// Whether its caller can be told to run another command instead.
     #[serde(default)]
     pub takes_command: bool,
+    /// Whether its caller asks nobody about it: only a refusal matters.
+    #[serde(default)]
+    pub is_quiet: bool,
 }
 
 /// A tool as a caller may know it.
@@ -150,6 +153,8 @@ pub enum Permission {
         /// What `countersign exec --box` is to run in that folder.
         argv: Vec<String>,
     },
+    /// Nothing refuses it, and nobody was asked: what its caller does with such a call is its own affair.
+    Unasked,
     /// It may not.
     Deny {
         /// Why, for the agent.

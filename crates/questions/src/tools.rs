@@ -72,18 +72,18 @@ pub fn of_plan(call: &Call, preview: &Preview, via: Via) -> Question {
 }
 
 /// A call of a tool that is none of ours and that no more is known of than what `commands` in it may come to
-/// a shell, and `nature` and `hosts` for rules.
-pub fn of_arguments(
-    call: &Call,
-    commands: Vec<String>,
-    nature: CallNature,
-    hosts: Vec<String>,
-    via: Via,
-) -> Question {
+/// a shell, and `facts` for rules.
+pub fn of_arguments(call: &Call, commands: Vec<String>, facts: CallFacts, via: Via) -> Question {
     let blank = blank(call);
-    let facts = Box::new(CallFacts { nature, hosts, ..*blank.facts });
+    let CallFacts { nature, hosts, named, .. } = facts;
+    let facts = Box::new(CallFacts { nature, hosts, named, ..*blank.facts });
     let subject = question::ToolCall { arguments: Some(written(&call.params)), commands, facts, ..blank };
     asked(call, Subject::Tool(subject), via)
+}
+
+/// A call of which nothing matters but which tool is called.
+pub fn of_name(call: &Call, via: Via) -> Question {
+    asked(call, Subject::Tool(blank(call)), via)
 }
 
 fn touched(change: &FileChange) -> TouchedFile {

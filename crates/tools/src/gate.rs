@@ -20,6 +20,9 @@ pub trait Gate: Send + Sync {
         preview: &'a Preview,
         abort: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<Allowed, Denied>>;
+
+    /// Refuses a call that is not judged: nobody is asked about it, and a rule or a policy may still say no.
+    fn refuse<'a>(&'a self, call: &'a Call, preview: &'a Preview) -> BoxFuture<'a, Result<(), Denied>>;
 }
 
 /// It may be carried out, once.
@@ -63,7 +66,7 @@ impl Default for Gating {
 pub enum Stage {
     /// It is.
     Judged,
-    /// It is not: nothing there is a person's to decide, or they are asked elsewhere.
+    /// It is not: nothing there is a person's to decide, or they are asked elsewhere. It may be refused.
     Passed,
 }
 

@@ -202,6 +202,10 @@ impl Gate for Judge {
         let judged = (self.0)(call.clone(), preview.clone());
         Box::pin(async move { judged.await.map(|()| Allowed).map_err(|reason| Denied { reason }) })
     }
+
+    fn refuse<'a>(&'a self, _call: &'a Call, _preview: &'a Preview) -> BoxFuture<'a, Result<(), Denied>> {
+        Box::pin(ready(Ok(())))
+    }
 }
 
 type Answering = dyn Fn(Vec<String>, Value, Limits, CancellationToken) -> BoxFuture<'static, Result<Printed, ProgramError>>

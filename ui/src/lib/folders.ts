@@ -32,6 +32,21 @@ export function openFolders(openings: readonly WorkspaceView[]): OpenFolder[] {
   return [...found.values()];
 }
 
+/** Whether a rule closes its folder instead of opening it. */
+export function closes({ rule }: WorkspaceView): boolean {
+  return rule.standing === 'closed';
+}
+
+/**
+ * The edit that closes a folder for whom a rule opens it. Where others are told apart beside all agents, only
+ * that rule goes; a rule that closes is taken out.
+ */
+export function closing(view: WorkspaceView, { openings }: OpenFolder): RuleEdit {
+  const { id, folder, agent } = view.rule;
+  const hasOthers = agent === ALL_AGENTS && openings.some((other) => other.rule.agent !== ALL_AGENTS);
+  return closes(view) || hasOthers ? { kind: 'remove-rule', id } : { kind: 'close-workspace', folder, agent };
+}
+
 /**
  * For whom a rule about connections out of a folder is made: for its only agent, or for all where it is
  * open for several.
@@ -50,21 +65,25 @@ export interface FolderPlace {
 }
 
 export function placesOf({ openings }: OpenFolder): FolderPlace[] {
-  return openings.flatMap((opening) =>
-    (opening.rule.places ?? []).map(({ path, access }, at) => {
-      const shown = opening.places?.[at] ?? opening.folder;
-      return { path, shown, access, opening };
-    }),
-  );
+  return openings
+    .filter((opening) => !closes(opening))
+    .flatMap((opening) =>
+      (opening.rule.places ?? []).map(({ path, access }, at) => {
+        const shown = opening.places?.[at] ?? opening.folder;
+        return { path, shown, access, opening };
+      }),
+    );
 }
 
 /** The edits that have boxes do this with a path; with `null` it is as in every box again. */
 export function placing(openings: readonly WorkspaceView[], path: string, access: PlaceAccess | null): RuleEdit[] {
-  return openings.map(({ rule }) => {
-    const others = (rule.places ?? []).filter((place) => place.path !== path);
-    const places = access === null ? others : [...others, { path, access }];
-    return { kind: 'replace-workspace', id: rule.id, rule: { ...workspaceDraftOf(rule), places } };
-  });
+  return openings
+    .filter((opening) => !closes(opening))
+    .map(({ rule }) => {
+      const others = (rule.places ?? []).filter((place) => place.path !== path);
+      const places = access === null ? others : [...others, { path, access }];
+      return { kind: 'replace-workspace', id: rule.id, rule: { ...workspaceDraftOf(rule), places } };
+    });
 }
 
 /** A place that boxes around an open folder are wanted to write. */
@@ -81,7 +100,7 @@ export function wishOf({ within, unwritten }: RunView, openings: readonly Worksp
   const path = unwritten?.place;
   // The history has folders escaped: one with something to escape could be taken for another.
   if (within === undefined || path === undefined || within.includes('\\')) return null;
-  const open = openings.filter(({ rule }) => rule.folder === within);
+  const open = openings.filter((opening) => opening.rule.folder === within && !closes(opening));
   if (open.length === 0) return null;
   const has = ({ rule }: WorkspaceView) =>
     (rule.places ?? []).some((place) => place.path === path && place.access === 'write');

@@ -102,8 +102,10 @@ export function attending({ rule }: WorkspaceView, attendance: Attendance): Rule
 }
 
 /** What an open folder says, without what the store gave it. */
-export function workspaceDraftOf({ agent, folder, attendance, places, limits, note }: Workspace): WorkspaceDraft {
+export function workspaceDraftOf(rule: Workspace): WorkspaceDraft {
+  const { agent, folder, standing, attendance, places, limits, note } = rule;
   const draft: WorkspaceDraft = { agent, folder, attendance };
+  if (standing !== undefined) draft.standing = standing;
   if (places !== undefined) draft.places = places;
   if (limits !== undefined) draft.limits = limits;
   if (note !== undefined) draft.note = note;

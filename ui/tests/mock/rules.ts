@@ -183,6 +183,11 @@ export function applyRuleEdit(view: RulesView, edit: RuleEdit): RuleEdit {
       view.workspaces.push(workspaceViewOf({ ...edit.rule, id, createdAtMs: Date.now(), from: 'typed' }, 'live'));
       return { kind: 'remove-rule', id };
     }
+    case 'close-workspace': {
+      const opening = view.workspaces.find(({ rule }) => rule.folder === edit.folder && rule.agent === edit.agent);
+      if (!opening) throw new BackendError('invalid', `${edit.folder} is not open`);
+      return applyRuleEdit(view, { kind: 'remove-rule', id: opening.rule.id });
+    }
     case 'move-rule': {
       const from = indexOf(view.rules, edit.id);
       view.rules.splice(edit.index, 0, ...view.rules.splice(from, 1));

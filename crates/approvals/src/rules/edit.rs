@@ -6,8 +6,8 @@ use countersign_policy::workspaces::{self, WorkspaceProblem};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit};
 use countersign_protocol::rules::{
-    Attendance, CallRule, CallRuleDraft, CommandRule, RuleDocument, RuleDraft, RuleEffect, RuleLimits,
-    RuleOrigin, Standing, StoredRule, Workspace, WorkspaceDraft,
+    Attendance, CallRule, CallRuleDraft, CommandRule, FolderStanding, RuleDocument, RuleDraft, RuleEffect,
+    RuleLimits, RuleOrigin, StoredRule, Workspace, WorkspaceDraft,
 };
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -96,6 +96,12 @@ impl NewRule<'_> {
         let program = rules::program_as_stored(&rule.program, rule.effect, self.real)?;
         Ok(RuleDraft { program, ..rule.clone() })
     }
+
+    /// The same for a rule about calls.
+    fn call_in_normal_form(&self, rule: &CallRuleDraft) -> Result<CallRuleDraft, RuleEditError> {
+        let about = calls::about_as_stored(&rule.about, self.real)?;
+        Ok(CallRuleDraft { about, ..rule.clone() })
+    }
 }
 
 /// Applies edits, all or none. Adding a rule without limits that is there already changes nothing.
@@ -144,10 +150,13 @@ fn apply_one(
             Some(insert(document, usize::MAX, rule)?)
         }
         RuleEdit::AddCallRule { rule: draft } => {
-            if is_there(&document.calls, draft, says_of_calls) {
+            let draft = stamp.call_in_normal_form(draft)?;
+            if is_there(&document.calls, &draft, says_of_calls) {
                 return Ok(Vec::new());
             }
-            let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
+            let rule = draft.into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
+            rule.check()?;
+            calls::prove(&rule)?;
             Some(insert(document, usize::MAX, rule)?)
         }
         RuleEdit::OpenWorkspace { rule } => return open(document, rule, stamp),
@@ -166,9 +175,12 @@ fn apply_one(
             Some(RuleEdit::ReplaceRule { id: id.clone(), rule: says(&old) })
         }
         RuleEdit::ReplaceCallRule { id, rule: draft } => {
+            let draft = stamp.call_in_normal_form(draft)?;
             let old = replace(&mut document.calls, id, |old| {
-                draft.clone().into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
+                draft.into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
             })?;
+            let new = find(&document.calls, id).ok().and_then(|at| document.calls.get(at));
+            new.map_or(Ok(()), calls::prove)?;
             Some(RuleEdit::ReplaceCallRule { id: id.clone(), rule: says_of_calls(&old) })
         }
         RuleEdit::ReplaceWorkspace { id, rule: draft } => {
@@ -245,7 +257,7 @@ fn close(
         let draft = WorkspaceDraft {
             agent: agent.to_owned(),
             folder,
-            standing: Standing::Closed,
+            standing: FolderStanding::Closed,
             attendance: Attendance::default(),
             places: Vec::new(),
             limits: RuleLimits::default(),

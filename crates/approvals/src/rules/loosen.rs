@@ -1,6 +1,6 @@
 //! Does a change of the rules let more run than before? Compared is what the rules say; a rule that cannot be
-//! shown to say less than one that was there counts as looser. Of open folders it is compared what comes of all
-//! of them together.
+//! shown to say less than one that was there counts as looser. Of open folders it is compared what comes of
+//! all of them together.
 
 mod boxes;
 

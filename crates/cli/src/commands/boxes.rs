@@ -10,7 +10,7 @@ use countersign_node::executor::sandbox::{self, Grounds, Means, Unavailable, Wor
 use countersign_policy::display;
 use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{
-    Attendance, PlaceAccess, RuleLimits, Standing, Workspace as StoredWorkspace, WorkspaceDraft,
+    Attendance, FolderStanding, PlaceAccess, RuleLimits, Workspace as StoredWorkspace, WorkspaceDraft,
     WorkspacePlace,
 };
 use serde::Serialize;
@@ -37,8 +37,8 @@ pub(crate) enum BoxCommand {
     /// Say what the boxes of an open folder have otherwise than every box; what gives them more takes effect
     /// after a confirmation in the app's window.
     Place(PlaceArgs),
-    /// Close a folder and those below it: what runs there is asked about again, also where a folder around it or
-    /// a rule for all agents keeps it open.
+    /// Close a folder and those below it: what runs there is asked about again, also where a folder around it
+    /// or a rule for all agents keeps it open.
     Close {
         /// The folder [default: the current one], or the rule's id.
         folder: Option<PathBuf>,
@@ -211,7 +211,7 @@ fn opened(args: OpenArgs) -> anyhow::Result<RuleEdit> {
     let rule = WorkspaceDraft {
         agent,
         folder: here(folder.as_deref())?,
-        standing: Standing::Open,
+        standing: FolderStanding::Open,
         attendance,
         places,
         limits,
@@ -220,8 +220,8 @@ fn opened(args: OpenArgs) -> anyhow::Result<RuleEdit> {
     Ok(RuleEdit::OpenWorkspace { rule })
 }
 
-/// The edits that say what the innermost open folder around one has otherwise. Where it is open for all and one
-/// agent is meant, that agent gets a rule of its own beside the other one.
+/// The edits that say what the innermost open folder around one has otherwise. Where it is open for all and
+/// one agent is meant, that agent gets a rule of its own beside the other one.
 fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<Vec<RuleEdit>> {
     let folder = here(args.folder.as_deref())?;
     let path = meant(&args.path)?;

@@ -13,8 +13,11 @@ use countersign_agents::{
     by_name, hook_words,
 };
 use countersign_approvals::ports::Ports;
+use countersign_companion::alone;
 use countersign_core::paths::{Paths, process_environment};
 use countersign_policy::display;
+use countersign_protocol::ids::AgentId;
+use countersign_protocol::tools::ToolCall;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -200,9 +203,19 @@ async fn call(paths: &Paths, contract: &'static dyn Contract, args: CallArgs) ->
     let options = args.options();
     let event = options.event;
     let socket = paths.control_socket();
+    let own = paths.clone();
     // A task of its own, so that a fault in it ends in an answer too.
     let answered = tokio::spawn(async move {
-        hook::answer(contract, &options, &socket, &*Ports::system().ids, hook::of_stdin).await
+        let alone = |call: &ToolCall| {
+            let caller = &call.caller;
+            alone::refuses_tool(
+                &own,
+                &AgentId::of(Some(&caller.agent)),
+                caller.session.as_deref(),
+                &call.tool,
+            )
+        };
+        hook::answer(contract, &options, &socket, &alone, &*Ports::system().ids, hook::of_stdin).await
     });
     let answer = tokio::select! {
         biased;

@@ -192,11 +192,12 @@ pub(crate) struct Options {
 
 /// Takes a call from `input`, which has so long for it, asks the app behind `socket`, and says what the agent
 /// is to be told. It ends within the time that the options give, whatever happens. Dropping the future takes
-/// the question back.
+/// the question back. `alone` says why a call that nobody is asked about is refused where no app runs.
 pub(crate) async fn answer(
     contract: &dyn Contract,
     options: &Options,
     socket: &Path,
+    alone: &(dyn Fn(&ToolCall) -> Option<String> + Sync),
     ids: &dyn IdSource,
     input: impl FnOnce(Duration) -> Result<Vec<u8>, BadInput>,
 ) -> HookAnswer {
@@ -221,7 +222,7 @@ pub(crate) async fn answer(
             let why = format!("this hook was set up for {expected}, and was called for {}", called.event);
             (Verdict::deny(Cause::Refused, &why), String::new())
         }
-        None => verdict(contract, options, socket, ids, &called, until).await,
+        None => verdict(contract, options, (socket, alone), ids, &called, until).await,
     };
     let id = called.id.as_deref();
     contract.answer(&Reply { event: called.event, id, verdict: &verdict, context: &context })
@@ -243,25 +244,35 @@ pub(crate) fn could_not_ask(
 async fn verdict(
     contract: &dyn Contract,
     options: &Options,
-    socket: &Path,
+    (socket, alone): (&Path, &(dyn Fn(&ToolCall) -> Option<String> + Sync)),
     ids: &dyn IdSource,
     called: &Called,
     until: Instant,
 ) -> (Verdict, String) {
-    if needs_no_question(contract, options.asked, called) || ours::goes_to_our_server(called) {
+    if is_a_question(contract, called) || ours::goes_to_our_server(called) {
         return (Verdict::NoOpinion, String::new());
     }
     let mut call = tool_call(contract, options, ids, called);
     call.takes_command = contract.takes_command(called.event);
-    let caller = call.caller.clone();
+    call.is_quiet = is_quiet(contract, options.asked, called);
+    let (caller, is_quiet) = (call.caller.clone(), call.is_quiet);
+    let quiet = is_quiet.then(|| call.clone());
     let takes_events = contract.takes_context(called.event);
     let answer = match question::ask(socket, call, takes_events, until).await {
         Ok(answer) => answer,
+        Err(Unanswered::Absent(_)) if let Some(call) = quiet => {
+            let verdict = match alone(&call) {
+                Some(why) => Verdict::deny(Cause::Denied, &why),
+                None => Verdict::NoOpinion,
+            };
+            return (verdict, String::new());
+        }
         Err(unanswered) => return (undecided(contract, options, called, &unanswered), String::new()),
     };
     let context: Vec<String> = answer.events.iter().map(SessionEvent::line).collect();
     let verdict = match answer.permission {
-        Permission::Allow => Verdict::Allow,
+        Permission::Allow if !is_quiet => Verdict::Allow,
+        Permission::Allow | Permission::Unasked => Verdict::NoOpinion,
         Permission::Inside { stays, argv } => inside::verdict(called, &caller, &stays, &argv),
         Permission::Deny { message, failure } => Verdict::deny(cause_of(failure), &message),
     };
@@ -290,12 +301,18 @@ fn undecided(
     }
 }
 
-/// What an agent would ask the person itself is asked here whatever the tool: the agent has found that
-/// it needs a person.
-fn needs_no_question(contract: &dyn Contract, asked: WhichCalls, called: &Called) -> bool {
-    let is_among = |tools: &[&str]| !called.foreign && tools.contains(&called.tool.as_str());
-    let quiet = asked == WhichCalls::Risky && called.event == Event::BeforeTool && is_among(contract.quiet());
-    quiet || is_among(contract.questions())
+/// Whether nobody is asked about a call, so that only rules and policy are. What an agent would ask the
+/// person itself is asked here whatever the tool: the agent has found that it needs a person.
+fn is_quiet(contract: &dyn Contract, asked: WhichCalls, called: &Called) -> bool {
+    asked == WhichCalls::Risky
+        && called.event == Event::BeforeTool
+        && !called.foreign
+        && contract.quiet().contains(&called.tool.as_str())
+}
+
+/// Whether a call is a question to the person already.
+fn is_a_question(contract: &dyn Contract, called: &Called) -> bool {
+    !called.foreign && contract.questions().contains(&called.tool.as_str())
 }
 
 /// The id is always fresh: agents number their calls anew in every session, and two calls of one id could
@@ -318,6 +335,7 @@ fn tool_call(contract: &dyn Contract, options: &Options, ids: &dyn IdSource, cal
         },
         approval_timeout_ms: None,
         takes_command: false,
+        is_quiet: false,
     }
 }
 

@@ -78,7 +78,7 @@ impl Rig {
 
     async fn answer(&self, contract: &dyn Contract, options: &Options, input: &[u8]) -> HookAnswer {
         let input = |_| Ok(input.to_vec());
-        answer(contract, options, &self.socket(), &*Ports::system().ids, input).await
+        answer(contract, options, &self.socket(), &|_| None, &*Ports::system().ids, input).await
     }
 
     fn asked(&mut self) -> Option<ToolCall> {
@@ -308,7 +308,7 @@ async fn every_kind_of_no_keeps_its_code() {
 }
 
 #[tokio::test]
-async fn what_needs_no_question_is_left_to_the_agent_and_never_allowed() {
+async fn what_needs_no_question_is_left_to_the_agent_unless_something_refuses_it() {
     let nothing = HookAnswer { document: None, reason: None, end: End::Printed };
     let empty = HookAnswer { document: Some(json!({})), ..nothing.clone() };
     let all = Options { asked: WhichCalls::All, ..Options::default() };
@@ -318,14 +318,38 @@ async fn what_needs_no_question_is_left_to_the_agent_and_never_allowed() {
         ("codex-plan", &nothing),
         ("gemini-read", &empty),
     ] {
-        let (answer, call) = check(name, &Options::default(), App::allows()).await;
-        assert_eq!((&answer, call), (expected, None), "{name}");
-        assert!(!may_allow(&answer));
+        let is_question = name == "claude-code-question";
+        for permission in [Permission::Unasked, Permission::Allow] {
+            let (answer, call) = check(name, &Options::default(), App::permits(permission)).await;
+            let quiet = call.map(|call| call.is_quiet);
+            assert_eq!((&answer, quiet), (expected, (!is_question).then_some(true)), "{name}");
+            assert!(!may_allow(&answer));
+        }
         let (_, call) = check(name, &all, App::allows()).await;
-        assert_eq!(call.is_some(), name != "claude-code-question", "{name}, with --all");
+        assert_eq!(call.map(|call| call.is_quiet), (!is_question).then_some(false), "{name}, with --all");
+        let (answer, _) = check(name, &Options::default(), App::denies("no", ToolFailure::Denied)).await;
+        assert_eq!(&answer == expected, is_question, "{name}: {answer:?}");
     }
     for tables in [&ClaudeCode as &dyn Contract, &Codex, &Gemini].map(|contract| contract.quiet()) {
         assert!(tables.is_sorted(), "{tables:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_an_app_rules_and_policy_alone_decide_what_nobody_is_asked_about() {
+    for (why, is_denied) in [(None, false), (Some("refused by a rule: no reading"), true)] {
+        let rig = Rig::new(App::Absent);
+        let alone = |call: &ToolCall| {
+            assert_eq!((call.tool.as_str(), call.is_quiet), ("Read", true));
+            why.map(str::to_owned)
+        };
+        let input = recorded("claude-code-read").to_string();
+        let input = |_| Ok(input.into_bytes());
+        let ids = Ports::system().ids;
+        let answer = answer(&ClaudeCode, &Options::default(), &rig.socket(), &alone, &*ids, input).await;
+        let said = format!("{answer:?}");
+        assert_eq!(said.contains("no reading") && said.contains("deny"), is_denied, "{said}");
+        assert!(!may_allow(&answer));
     }
 }
 
@@ -644,7 +668,8 @@ fn nothing_but_an_allow_of_the_app_looks_like_one() {
 async fn an_input_that_breaks_is_denied() {
     let rig = Rig::new(App::allows());
     let broken = |_| Err(std::io::Error::from(ErrorKind::ConnectionReset).into());
-    let answer = answer(&Gemini, &Options::default(), &rig.socket(), &*Ports::system().ids, broken).await;
+    let answer =
+        answer(&Gemini, &Options::default(), &rig.socket(), &|_| None, &*Ports::system().ids, broken).await;
     assert!(denies(&answer) && answer.reason.unwrap().contains("cannot be read"));
 }
 
@@ -660,7 +685,8 @@ async fn recorded_calls_are_asked_about_unless_they_can_do_no_harm() {
         let (_, call) = check(&format!("recorded/{name}"), &Options::default(), App::allows()).await;
         count += 1;
         match call {
-            None => left.push(name.to_owned()),
+            Some(call) if call.is_quiet => left.push(name.to_owned()),
+            None => panic!("{name} is no question, and nobody hears of it"),
             Some(call) => assert!(!call.tool.is_empty() && call.caller.session.is_some(), "{name}"),
         }
     }

@@ -120,6 +120,7 @@ impl Server {
             caller: self.caller(context),
             approval_timeout_ms: self.shared.approval_timeout_ms,
             takes_command: false,
+            is_quiet: false,
         })
     }
 

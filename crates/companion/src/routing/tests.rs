@@ -14,7 +14,7 @@ use countersign_protocol::ids::NodeId;
 use countersign_protocol::question::HostKind;
 use countersign_protocol::route::RouteField;
 use countersign_protocol::rule_edits::RuleEdit;
-use countersign_protocol::rules::{Attendance, RuleLimits, Standing, WorkspaceDraft};
+use countersign_protocol::rules::{Attendance, FolderStanding, RuleLimits, WorkspaceDraft};
 use countersign_protocol::ui::{RouteEdit, RouteSetting};
 use countersign_protocol::vocabulary::{Ask, Decision, ExecTarget};
 use countersign_routing::directive::Reply;
@@ -311,7 +311,7 @@ async fn on_its_own_node(of: impl Fn(&Rig) -> &Fleet) -> [String; 2] {
     let rule = WorkspaceDraft {
         agent: "*".to_owned(),
         folder: folders[0].to_str().unwrap().to_owned(),
-        standing: Standing::Open,
+        standing: FolderStanding::Open,
         attendance: Attendance::Attended,
         places: Vec::new(),
         limits: RuleLimits::default(),

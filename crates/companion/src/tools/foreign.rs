@@ -1,8 +1,9 @@
 //! Tools of other agents, which they call themselves once they may: commands are judged as those that run
 //! here, changes of files are shown as a diff, and of everything else a person sees the parameters.
 
+use super::texts;
 use countersign_approvals::question::Question;
-use countersign_policy::calls::{CallNature, names_a_secret};
+use countersign_policy::calls::{CallFacts, CallNature, names_a_secret};
 use countersign_protocol::question::Via;
 use countersign_protocol::socket::ExecRequest;
 use countersign_questions::tools as questions;
@@ -31,12 +32,25 @@ pub(super) struct Parameters {
     pub(super) nature: CallNature,
     /// Hosts that it may fetch from.
     pub(super) hosts: Vec<String>,
+    /// Files and folders that it names.
+    pub(super) named: Vec<String>,
 }
 
 impl Parameters {
     /// What a person is asked.
     pub(super) fn question(self, call: &Call) -> Question {
-        questions::of_arguments(call, self.commands, self.nature, self.hosts, Via::Hook)
+        let Self { commands, nature, hosts, named } = self;
+        questions::of_arguments(
+            call,
+            commands,
+            CallFacts { nature, hosts, named, ..CallFacts::default() },
+            Via::Hook,
+        )
+    }
+
+    /// Whether files may be others after the call.
+    pub(super) fn may_change_files(&self) -> bool {
+        self.nature.may_change_files()
     }
 }
 
@@ -74,23 +88,21 @@ fn patch_as_command(call: &Call) -> Option<Map<String, Value>> {
 /// A call as its parameters show it. Which of these a shell gets to read nobody knows, so that they may be
 /// commands is enough for rules that refuse, and never for one that allows.
 pub(super) fn parameters(call: &Call, home: &Path) -> Parameters {
-    let text = |value: &Value| match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(words) => {
-            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
-            words.map(|words| words.join(" "))
-        }
-        _ => None,
+    let texts = texts::of(&call.params);
+    let is_looked_at = READERS.contains(&call.tool.as_str());
+    let commands: Vec<String> = match is_looked_at {
+        true => Vec::new(),
+        false => texts.iter().filter(|text| text.may_run()).map(|text| text.text.clone()).collect(),
     };
-    let found = SHELL_TEXTS.iter().filter_map(|name| call.params.get(*name).and_then(text));
-    let commands: Vec<String> = found.filter(|text| !text.trim().is_empty()).collect();
+    let is_told = texts.iter().any(|text| text.is_command() && !text.text.trim().is_empty());
     let fetched = fetched(call);
     let hosts = match &fetched {
         Some(host) => vec![host.clone()],
-        None => call.params.values().flat_map(hosts_in).collect(),
+        None => texts.iter().flat_map(|text| hosts_in(&text.text)).collect(),
     };
-    let nature = if commands.is_empty() { nature(call, fetched.is_some(), home) } else { CallNature::Acts };
-    Parameters { commands, nature, hosts }
+    let nature = if is_told { CallNature::Acts } else { nature(call, fetched.is_some(), home) };
+    let named = texts.iter().flat_map(|text| text.places(&call.workspace, home)).collect();
+    Parameters { commands, nature, hosts, named }
 }
 
 /// What a tool without commands does, as far as its name and parameters tell.
@@ -122,38 +134,38 @@ fn fetched(call: &Call) -> Option<String> {
 
 /// The host of an address of the web, as a browser would read it. None with a port of its own or a password:
 /// such an address leads to something else than its host's name says.
-fn host_of(address: &str) -> Option<String> {
-    let address = Url::parse(address.trim()).ok()?;
-    let is_plain = matches!(address.scheme(), "http" | "https")
+fn host_of(text: &str) -> Option<String> {
+    let address = Url::parse(text.trim()).ok()?;
+    // What browsers take for a slash others take for a name.
+    let is_plain = !text.contains('\\')
+        && matches!(address.scheme(), "http" | "https")
         && address.port().is_none()
         && address.username().is_empty()
         && address.password().is_none();
     is_plain.then(|| address.host_str().map(|host| host.trim_end_matches('.').to_owned()))?
 }
 
-/// Every host that an address anywhere in a parameter names.
-fn hosts_in(value: &Value) -> Vec<String> {
-    match value {
-        Value::String(text) => {
-            let text = text.to_ascii_lowercase();
-            let starts = text.match_indices("http").map(|(start, _)| start);
-            let addresses = starts.filter_map(|start| {
-                let rest = text
-                    .get(start..)
-                    .filter(|rest| rest.starts_with("http://") || rest.starts_with("https://"))?;
-                Url::parse(rest.split(ends_an_address).next()?).ok()
-            });
-            addresses.filter_map(|address| address.host_str().map(str::to_owned)).collect()
-        }
-        Value::Array(values) => values.iter().flat_map(hosts_in).collect(),
-        Value::Object(members) => members.values().flat_map(hosts_in).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
-    }
+/// Every host that an address anywhere in a text names, whatever its scheme, and what a text begins with that
+/// may be an address without one.
+fn hosts_in(text: &str) -> Vec<String> {
+    let text = text.to_ascii_lowercase();
+    let words = || text.split(ends_an_address).filter(|word| !word.is_empty());
+    let with_scheme = words().filter_map(|word| {
+        let at = word.find("//")?;
+        let rest = word.get(at..)?;
+        Url::parse(&format!("https:{}", rest.replace('\\', "/"))).ok()
+    });
+    let without = words().filter(|word| word.contains('.') && !word.contains("//"));
+    let without = without.filter_map(|word| Url::parse(&format!("https://{word}")).ok());
+    let hosts = with_scheme.chain(without).filter_map(|address| {
+        address.host_str().map(|host| host.trim_end_matches('.').trim_matches(['[', ']']).to_owned())
+    });
+    hosts.collect()
 }
 
 /// What stands around an address in a text.
 fn ends_an_address(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '(' | ')' | ',' | ';' | '|' | '`')
+    c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '(' | ')' | ',' | ';' | '|' | '`' | '{' | '}')
 }
 
 /// Whether a tool of an MCP server has a name as such have that look at something: a person may believe
@@ -253,10 +265,6 @@ const READERS: &[&str] = &[
 /// How names of tools begin that look at something.
 const SAY_THEY_READ: &[&str] =
     &["describe", "find", "get", "list", "lookup", "read", "search", "show", "view"];
-
-/// What tools call a parameter that a shell or an interpreter gets to read: for an agent's that write to a
-/// terminal, `chars`.
-const SHELL_TEXTS: [&str; 5] = ["chars", "cmd", "command", "commands", "script"];
 
 /// What agents call the tools that change files, ours that do the same, and every parameter that
 /// these understand.

@@ -1,12 +1,13 @@
 //! The approval of calls: a hook at a stage of its own, after every other. What a call would do becomes a
 //! question in the book, and only a person's answer to exactly that lets it go on.
 
+use super::foreign::Parameters;
 use super::heard;
 use super::pets::{Companions, Pet};
 use countersign_approvals::book::{Ending, RequestedBy};
 use countersign_approvals::question::Question;
 use countersign_gateway::pet::APPROVAL_WAIT;
-use countersign_node::host::{AskedRun, Host, Inquired, Inquiry, SettledCall, Waiting};
+use countersign_node::host::{AskedRun, Host, Inquired, Inquiry, Refusal, SettledCall, Waiting};
 use countersign_protocol::ids::NodeId;
 use countersign_protocol::question::Via;
 use countersign_protocol::socket::NodeRun;
@@ -91,6 +92,20 @@ impl Approvals {
         allowed
     }
 
+    /// Refuses a call that a rule is about, whatever else is asked about it.
+    pub(super) async fn refuse(&self, call: &Call, question: &Question) -> Result<(), NotAllowed> {
+        self.told(call, self.host.refuse_call(question).await)
+    }
+
+    /// Refuses a call that nobody is asked about.
+    pub(super) async fn refuse_unasked(&self, call: &Call, question: &Question) -> Result<(), NotAllowed> {
+        self.told(call, self.host.refuse_unasked(question).await)
+    }
+
+    fn told(&self, call: &Call, refused: Result<(), Box<Refusal>>) -> Result<(), NotAllowed> {
+        refused.map_err(|refusal| NotAllowed::ByPolicy(heard::refused(&refusal, wait_of(call))))
+    }
+
     /// Shows a question to the companion client whose turn it came from; as long as what comes back lives.
     fn pet(&self, call: &Call, question: &Waiting) -> Option<Pet> {
         let Channel::Pet { session_id } = &call.caller.channel else { return None };
@@ -127,6 +142,18 @@ impl Gate for Approvals {
             }
         })
     }
+
+    fn refuse<'a>(&'a self, call: &'a Call, preview: &'a Preview) -> BoxFuture<'a, Result<(), Denied>> {
+        Box::pin(async move {
+            let named = questions::of_name(call, Via::Tool);
+            let refused = match preview {
+                // Where it runs decides whether anything may run there.
+                Preview::AskedThere { .. } => self.refuse(call, &named).await,
+                _ => self.refuse_unasked(call, &named).await,
+            };
+            refused.map_err(|error| Denied { reason: error.to_string() })
+        })
+    }
 }
 
 /// Refuses changes of what decides about changes.
@@ -136,6 +163,15 @@ pub(super) fn keep_out(preview: &Preview, private: &[PathBuf]) -> Result<(), Not
     match changes.iter().flat_map(FileChange::paths).find(|path| is_private(path)) {
         Some(path) => Err(NotAllowed::Private(path.to_owned())),
         None => Ok(()),
+    }
+}
+
+/// The same for what a call names among its parameters: who says no more of it may change any of these.
+pub(super) fn keep_out_named(named: &Parameters, private: &[PathBuf]) -> Result<(), NotAllowed> {
+    let is_private = |path: &&String| private.iter().any(|folder| Path::new(path).starts_with(folder));
+    match named.named.iter().find(is_private) {
+        Some(path) if named.may_change_files() => Err(NotAllowed::Private(PathBuf::from(path))),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -21,6 +21,7 @@ mod joint;
 pub(crate) mod pets;
 mod programs;
 mod standing;
+mod texts;
 mod told;
 
 use crate::routing::Router;
@@ -264,10 +265,18 @@ impl Tools {
         peer: &Peer,
         gone: &CancellationToken,
     ) -> Result<Permission, Failure> {
-        let takes_command = call.takes_command;
+        let (takes_command, is_quiet) = (call.takes_command, call.is_quiet);
         let call = call_of(call, peer, Entrance::Machine)?;
         let gate = &self.inner.gate;
         let home = &self.inner.parts.home;
+        let named = foreign::parameters(&call, home);
+        gate::keep_out_named(&named, &gate.private).map_err(not_allowed)?;
+        let named = named.question(&call);
+        if is_quiet {
+            let refused = gate.refuse_unasked(&call, &named).await;
+            return refused.map(|()| Permission::Unasked).map_err(not_allowed);
+        }
+        gate.refuse(&call, &named).await.map_err(not_allowed)?;
         let asked = match foreign::recognise(&call, home) {
             Foreign::Command(exec) => {
                 if takes_command && let Some(inside) = inside::permission(&gate.host, &exec).await {
@@ -412,7 +421,7 @@ fn view(declaration: &Declaration) -> ToolView {
 
 /// The call as the tools have it.
 fn call_of(call: ToolCall, peer: &Peer, entrance: Entrance) -> Result<Call, Failure> {
-    let ToolCall { id, tool, params, caller, approval_timeout_ms, takes_command: _ } = call;
+    let ToolCall { id, tool, params, caller, approval_timeout_ms, takes_command: _, is_quiet: _ } = call;
     let invalid = |message: String| Failure::new(ToolFailure::Invalid, message);
     if id.trim().is_empty() || id.len() > MAX_ID {
         return Err(invalid(format!("id: expected 1 to {MAX_ID} bytes, got {}", id.len())));

@@ -101,6 +101,7 @@ impl Rig {
             caller: self.caller(),
             approval_timeout_ms: None,
             takes_command: false,
+            is_quiet: false,
         }
     }
 

@@ -13,6 +13,8 @@ use countersign_commands::analysis;
 use countersign_policy::effective::Effective;
 use countersign_policy::evaluate::{DenyReason, Origin};
 use countersign_protocol::question::Outcome;
+use countersign_protocol::state::StoreState;
+use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Security};
 
 /// What is left of a question after the policy.
@@ -78,6 +80,30 @@ impl Host {
             return Settled::Open;
         };
         allowed(&recorder, outcome).await
+    }
+
+    /// Refuses a call that is asked about next, or judged as something else, where a rule is about the call
+    /// itself; the history has its line then.
+    pub async fn refuse_call(&self, question: &Question) -> Result<(), Box<Refusal>> {
+        let Some(rule) = self.refusing_call(question).await else { return Ok(()) };
+        let recorder = Recorder::ask(&self.parts, question);
+        recorder.ended(refused_by(&rule.id)).await;
+        Err(Box::new(denied(DenyReason::Rule, Origin::Fresh).by_rule(&rule)))
+    }
+
+    /// Refuses a call that nobody is asked about, by the rules and where somebody said that nothing may be
+    /// done: what nobody set is no reason to keep an agent from reading.
+    pub async fn refuse_unasked(&self, question: &Question) -> Result<(), Box<Refusal>> {
+        self.refuse_call(question).await?;
+        let policy = Placement::default().policy(&*self.in_force(&question.agent).await);
+        let is_said = policy.security.layer != PolicyLayer::BuiltIn
+            || !matches!(self.parts.store.current().state, StoreState::Missing | StoreState::Ready);
+        if policy.security.value != Security::Deny || !is_said {
+            return Ok(());
+        }
+        let refusal = denied(DenyReason::SecurityDeny, Origin::Fresh);
+        Recorder::ask(&self.parts, question).ended(refusal.outcome.clone()).await;
+        Err(Box::new(refusal))
     }
 
     /// The rule that refuses a call of a tool, one of the commands in its parameters, or a connection.

@@ -22,7 +22,7 @@ use countersign_policy::rules::Folders;
 use countersign_protocol::digits::hex;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::rules::{
-    Attendance, PlaceAccess, RuleLimits, RuleOrigin, Standing, Workspace, WorkspacePlace,
+    Attendance, FolderStanding, PlaceAccess, RuleLimits, RuleOrigin, Workspace, WorkspacePlace,
 };
 use countersign_protocol::settings::ForwardedGrants;
 use countersign_protocol::socket::{Confinement, ExecPayload, ExecRequest, Printed};
@@ -144,7 +144,7 @@ impl Host {
             id: String::new(),
             agent: checked.agent.to_string(),
             folder: folder.to_owned(),
-            standing: Standing::Open,
+            standing: FolderStanding::Open,
             attendance: Attendance::Attended,
             places: Vec::new(),
             limits: RuleLimits::default(),

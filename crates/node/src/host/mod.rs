@@ -388,6 +388,7 @@ impl Host {
         gone: &CancellationToken,
         recorder: &mut Recorder,
     ) -> Result<Evaluation, Refusal> {
+        judged.refused_by_a_call(checked)?;
         let before = judged.granted.as_ref().map(Granted::answer);
         if let Some(Granted { request_id, decision }) = &judged.granted {
             recorder.continues(request_id, (*decision).into());
@@ -423,6 +424,7 @@ impl Host {
         // A rule that came while the person was looking refuses all the same.
         judged.own =
             self.own_rules(&checked.agent, checked.session.as_ref(), &judged.analysis, &judged.facts).await;
+        judged.refused_by_a_call(checked)?;
         let second = evaluate(&judged.subject(checked), Some(&answer));
         match second.verdict {
             Verdict::Allow(_) => Ok(second),
@@ -658,6 +660,14 @@ impl Handler for Host {
 }
 
 impl Judged {
+    /// Refuses a command that is seen to do what a rule about calls refuses.
+    fn refused_by_a_call(&self, checked: &Checked) -> Result<(), Refusal> {
+        match self.own.refuses_what_it_does(&self.analysis, &checked.argv, &self.facts) {
+            Some(rule) => Err(denied(DenyReason::Rule, checked.origin).by_rule(&rule)),
+            None => Ok(()),
+        }
+    }
+
     /// A refusal that names the rule which refuses.
     fn named(&self, refusal: Refusal, evaluation: &Evaluation) -> Refusal {
         match self.own.refused_by(evaluation) {

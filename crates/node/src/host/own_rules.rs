@@ -108,6 +108,23 @@ impl OwnRules {
         self.current.index.rules().get(evaluation.refused?).map(|rule| RefusingRule::of(rule))
     }
 
+    /// The rule about calls that refuses what a command is seen to do. Blocking, a few calls.
+    pub(super) fn refuses_what_it_does(
+        &self,
+        analysis: &Analysis,
+        argv: &[String],
+        facts: &Facts,
+    ) -> Option<RefusingRule> {
+        let document = self.current.document.as_ref()?;
+        let real = |path: &Path| match (path.parent().map(facts::real_path), path.file_name()) {
+            (Some(folder), Some(name)) => facts::real_path(&folder.join(name)),
+            _ => path.to_owned(),
+        };
+        let command = (analysis, argv, facts);
+        let at = calls::refusing_command(&document.calls, command, self.moment(), real)?;
+        document.calls.get(at).map(|rule| RefusingRule::of(rule))
+    }
+
     /// Ids of the rules without which the command would not run.
     fn paying(&self, evaluation: &Evaluation) -> Vec<String> {
         match &evaluation.verdict {
@@ -186,6 +203,9 @@ impl Host {
     ) -> Option<RefusingRule> {
         let own = self.own_rules(agent, session, analysis, facts).await;
         let LocalRules::Known { rules, folders, moment } = own.local() else { return None };
+        if let Some(rule) = own.refuses_what_it_does(analysis, &[], facts) {
+            return Some(rule);
+        }
         let refusing =
             rulings(analysis, facts, folders, rules, moment).into_iter().find_map(|ruling| match ruling {
                 Some(Ruling::Deny(index)) => rules.rules().get(index),

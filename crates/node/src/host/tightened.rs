@@ -6,6 +6,7 @@ use super::own_rules::RefusingRule;
 use super::{Host, Judged, Placement};
 use countersign_policy::workspaces::reaches_no_more;
 use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::rules::Attendance;
 use countersign_protocol::vocabulary::Security;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
@@ -23,8 +24,8 @@ pub(super) struct Underway<'a> {
 }
 
 impl Host {
-    /// Runs something, and cancels it with `stop` when rules or policy become such that it could not be started.
-    /// What comes along says why that was done.
+    /// Runs something, and cancels it with `stop` when rules or policy become such that it could not be
+    /// started. What comes along says why that was done.
     pub(super) async fn while_it_may<T>(
         &self,
         run: Underway<'_>,
@@ -72,7 +73,10 @@ impl Host {
         }
         let (Around::Folder(open), true) = (&run.judged.around, run.is_contained) else { return None };
         let own = self.own_rules(run.agent, run.session, analysis, facts).await;
-        match own.open_around(Path::new(&open.folder), policy.attendance()) {
+        let folder = Path::new(&open.folder);
+        // One that was wanted by name needs no more than that its folder is open.
+        let open_for = |attendance| own.open_around(folder, attendance);
+        match open_for(policy.attendance()).or_else(|| open_for(Attendance::Attended)) {
             Some(now) => (!reaches_no_more(open, &now)).then(|| "its box has become narrower".to_owned()),
             None => Some("its folder was closed".to_owned()),
         }

@@ -10,12 +10,12 @@
 //! use countersign_commands::analysis::analyze_text;
 //! use countersign_policy::beyond::{Cause, beyond};
 //! use countersign_policy::facts::Facts;
-//! use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, Standing, WorkspaceDraft};
+//! use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, FolderStanding, WorkspaceDraft};
 //!
 //! let open = WorkspaceDraft {
 //!     agent: "*".into(),
 //!     folder: "/src/app".into(),
-//!     standing: Standing::Open,
+//!     standing: FolderStanding::Open,
 //!     attendance: Attendance::Attended,
 //!     places: Vec::new(),
 //!     limits: RuleLimits::default(),

@@ -2,7 +2,7 @@ use super::*;
 use crate::facts::FolderFacts;
 use countersign_commands::analysis::{analyze_argv, analyze_text};
 use countersign_protocol::rules::{
-    Attendance, PlaceAccess, RuleLimits, RuleOrigin, Standing, WorkspacePlace,
+    Attendance, FolderStanding, PlaceAccess, RuleLimits, RuleOrigin, WorkspacePlace,
 };
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn open(places: &[(&str, PlaceAccess)]) -> Workspace {
         id: "1".to_owned(),
         agent: "*".to_owned(),
         folder: OPEN.to_owned(),
-        standing: Standing::Open,
+        standing: FolderStanding::Open,
         attendance: Attendance::Attended,
         places: places.iter().map(place).collect(),
         limits: RuleLimits::default(),

@@ -8,7 +8,9 @@
 //! by it. No rule allows the change of a file that something runs or obeys by itself, of one that looks like
 //! the place of a secret, or a removal: about those a person is asked each time.
 
+mod commands;
 mod offers;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +23,9 @@ use serde_json::Value;
 use std::fmt;
 use std::path::Path;
 
+pub use commands::refusing_command;
 pub use offers::{CallChoice, choices};
+pub use stored::{about_as_stored, prove};
 
 /// Whether any text in parameters looks like the place of a secret, or like a folder in which there are some:
 /// one around the home directory, or one that nobody knows before it is looked up. No rule about the tool's
@@ -49,6 +53,9 @@ pub struct CallFacts {
     pub tool: String,
     /// Every file that it changes; empty where it changes none, or where that is not known.
     pub files: Vec<TouchedFile>,
+    /// Files and folders that its parameters name, as they are written and without links: where it is not
+    /// known what it changes, it may be these.
+    pub named: Vec<String>,
     /// Where its caller works, without links.
     pub folder: Option<String>,
     /// Home directory.
@@ -105,6 +112,16 @@ pub enum CallNature {
     SaysItReads,
     /// It only looks at something.
     Reads,
+}
+
+impl CallNature {
+    /// Whether files may be others after such a call.
+    pub fn may_change_files(self) -> bool {
+        match self {
+            Self::Acts | Self::Unknown => true,
+            Self::Fetches | Self::SaysItReads | Self::Reads => false,
+        }
+    }
 }
 
 /// A file that a call changes.
@@ -208,13 +225,20 @@ fn covers_file(about: &CallSubject, file: &TouchedFile, call: &CallFacts) -> boo
 fn could_match(about: &CallSubject, call: &CallFacts) -> bool {
     match about {
         CallSubject::Files { below, names } => {
-            let mut paths = call.files.iter().flat_map(|file| &file.paths);
-            paths.any(|path| is_in(path, below) && has_name(path, names.as_deref()))
+            let changed = call.files.iter().flat_map(|file| &file.paths);
+            // Who names the folder may mean any file in it.
+            let is_meant = |path: &String| {
+                (is_in(path, below) && has_name(path, names.as_deref())) || is_in(below, path)
+            };
+            changed.into_iter().any(|path| is_in(path, below) && has_name(path, names.as_deref()))
+                || (call.nature.may_change_files() && call.named.iter().any(is_meant))
         }
         // What must not be fetched from there must not be reached there either.
         CallSubject::Host { host } => {
             let crossed = call.crossing.iter().map(|crossing| &crossing.host);
-            call.hosts.iter().chain(crossed).any(|found| is_host(host, found))
+            let is_loopback = |host: &str| LOOPBACK.contains(&host.trim_matches(['[', ']']));
+            let mut found = call.hosts.iter().chain(crossed);
+            found.any(|found| is_host(host, found) || (is_loopback(host) && is_loopback(found)))
         }
         CallSubject::Crossing { host, port, place: _, within } => {
             call.crossing.as_ref().is_some_and(|crossing| {
@@ -319,9 +343,12 @@ pub enum CallProblem {
     /// No name, or a path.
     #[error("the names are blank, have blanks around them, or a slash in them")]
     Names,
-    /// No host.
-    #[error("the host is not a name or an address in lower case")]
+    /// No host, or more than one.
+    #[error("the host is not a name or an address in lower case, without a port or a path")]
     Host,
+    /// A pattern of another kind.
+    #[error("the only wildcards are * and ?; several patterns need a rule each")]
+    Pattern,
     /// No port.
     #[error("the port is 0")]
     Port,

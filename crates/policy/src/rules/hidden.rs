@@ -53,8 +53,8 @@ pub(crate) fn may_be_hidden(
     })
 }
 
-/// What a segment could read as more than data: words that are more than a name or a path, in it and in what is
-/// piped into it, and all words behind one that says that something is run.
+/// What a segment could read as more than data: words that are more than a name or a path, in it and in what
+/// is piped into it, and all words behind one that says that something is run.
 fn texts(analysis: &Analysis, at: usize) -> Vec<&str> {
     let is_piped = |segment: &Segment| matches!(segment.operator, Some(Operator::Pipe | Operator::PipeBoth));
     let segments = analysis.segments.get(..=at).unwrap_or_default();
@@ -139,8 +139,8 @@ fn calls_its_own(arguments: &[Word]) -> bool {
     }
 }
 
-/// Whether a name stands in a text: as a word of it, as the last part of a path, or glued to a letter behind a
-/// dash, in quotes or not.
+/// Whether a name stands in a text: as a word of it, as the last part of a path, or glued to a letter behind
+/// a dash, in quotes or not.
 fn is_named(text: &str, is_it: &dyn Fn(&str) -> bool) -> bool {
     if !work::pay(text.len()) {
         return true;
@@ -179,8 +179,9 @@ fn is_proven(analysis: &Analysis, segment: &Segment, facts: &Facts) -> bool {
     is_plain && invoke(analysis, words, Site::UNKNOWN, facts, &mut is_described) == Some(true)
 }
 
-/// Whether a text, in which more may stand than its segments say, starts nothing that is refused: nothing refused
-/// is named in it, every command in it has its name written out, and none of them takes commands from elsewhere.
+/// Whether a text, in which more may stand than its segments say, starts nothing that is refused: nothing
+/// refused is named in it, every command in it has its name written out, and none of them takes
+/// commands from elsewhere.
 fn is_quiet(text: &str, refused: &[Refused<'_>], depth: usize) -> bool {
     let nesting = text.matches(['(', '`']).count();
     if depth > DEPTH || text.len() > TEXT_BYTES || nesting > NESTING || text.contains("$'") {

@@ -1,5 +1,5 @@
-//! Whether a rule that refuses does what it says: its own words, as they would be typed, are judged by it before
-//! it is stored, alone and in the company in which commands come.
+//! Whether a rule that refuses does what it says: its own words, as they would be typed, are judged by it
+//! before it is stored, alone and in the company in which commands come.
 
 use super::{Folders, Moment, RuleIndex, Ruling, may_be_hidden, may_be_refused, rulings};
 use crate::allowlist::is_path;
@@ -19,10 +19,10 @@ pub struct Unproven {
     pub text: String,
 }
 
-/// Judges by a refusing rule what it is about: the program with nothing but the words that the rule names, with
-/// words and flags behind them, in a list, and handed on by a shell and by programs that start others. Whatever
-/// certainly is that is refused, and whatever carries it is refused or asked about. A rule that allows has
-/// nothing to prove here.
+/// Judges by a refusing rule what it is about: the program with nothing but the words that the rule names,
+/// with words and flags behind them, in a list, and handed on by a shell and by programs that start others.
+/// Whatever certainly is that is refused, and whatever carries it is refused or asked about. A rule that
+/// allows has nothing to prove here.
 ///
 /// # Errors
 /// The first command that gets through.

@@ -311,9 +311,9 @@ pub(super) fn is_data(word: &str) -> bool {
         && !word.starts_with('.')
 }
 
-/// Whether the words could mean what a refusing shape names: the subcommand among any flags, one of the listed
-/// flags (when there are any), and the operands. Whatever [`fits`] an allowing rule of the same words but for
-/// flags that may be missing is refused.
+/// Whether the words could mean what a refusing shape names: the subcommand among any flags, one of the
+/// listed flags (when there are any), and the operands. Whatever [`fits`] an allowing rule of the same words
+/// but for flags that may be missing is refused.
 pub(super) fn touches(shape: &ArgumentShape, arguments: &[Argument<'_>], place: ReadingPlace<'_>) -> bool {
     if !calls(&shape.subcommand, arguments) {
         return false;
@@ -328,8 +328,8 @@ pub(super) fn touches(shape: &ArgumentShape, arguments: &[Argument<'_>], place: 
     flagged && could_have_operands(shape, arguments, place)
 }
 
-/// Whether the operands could be such as a refusing shape names: one of the kinds, or none at all where none is
-/// needed. Any word may be a flag's value as well as an operand.
+/// Whether the operands could be such as a refusing shape names: one of the kinds, or none at all where none
+/// is needed. Any word may be a flag's value as well as an operand.
 fn could_have_operands(shape: &ArgumentShape, arguments: &[Argument<'_>], place: ReadingPlace<'_>) -> bool {
     let kinds = || shape.operands.first.iter().chain(&shape.operands.kinds);
     if kinds().next().is_none() {

@@ -1,5 +1,6 @@
-//! The normal form of the program that a rule names: how it is written says nothing about which file is meant,
-//! and a rule in another form than the one that programs are compared in would be stored and never count.
+//! The normal form of the program that a rule names: how it is written says nothing about which file is
+//! meant, and a rule in another form than the one that programs are compared in would be stored
+//! and never count.
 
 use super::RuleProblem;
 use crate::allowlist::{glob, is_path, normal_path};
@@ -7,15 +8,15 @@ use countersign_commands::programs::is_another_by_name;
 use countersign_protocol::rules::RuleEffect;
 use std::path::{Path, PathBuf};
 
-/// The program as rules store it: a bare name as it is, a path without `.`, `..`, doubled slashes and one at the
-/// end, with the links in its folder followed. A rule that allows is about one file, so the links that lead to
-/// that are followed too, but for a file that is another program under each of its names.
+/// The program as rules store it: a bare name as it is, a path without `.`, `..`, doubled slashes and one at
+/// the end, with the links in its folder followed. A rule that allows is about one file, so the links that
+/// lead to that are followed too, but for a file that is another program under each of its names.
 ///
 /// `real` follows every link of a path that is there.
 ///
 /// # Errors
-/// [`RuleProblem::Relative`] for a path that depends on where one stands, [`RuleProblem::Words`] for a name that
-/// no program has.
+/// [`RuleProblem::Relative`] for a path that depends on where one stands, [`RuleProblem::Words`] for a name
+/// that no program has.
 pub fn program_as_stored(
     program: &str,
     effect: RuleEffect,
@@ -56,8 +57,8 @@ pub fn program_as_stored(
     Ok(format!("{}{rest}", real_folder.trim_end_matches('/')))
 }
 
-/// Characters of patterns that mean something elsewhere and nothing here, and blanks, which the words behind a
-/// program bring.
+/// Characters of patterns that mean something elsewhere and nothing here, and blanks, which the words behind
+/// a program bring.
 const CLASSES: &[char] = &['[', ']', '{', '}', ' ', '\t', '\n'];
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use countersign_policy::evaluate::{
     Answer, Evaluation, LocalRules, Origin, Subject, Trust, Verdict, Walls, evaluate,
 };
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
-use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, Standing, Workspace};
+use countersign_protocol::rules::{Attendance, FolderStanding, RuleLimits, RuleOrigin, Workspace};
 use countersign_protocol::trace::{PolicyLayer, TraceStep};
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use std::collections::BTreeSet;
@@ -198,7 +198,7 @@ pub(crate) fn workspace(folder: &str, attendance: Attendance) -> Workspace {
         id: folder.to_owned(),
         agent: "*".to_owned(),
         folder: folder.to_owned(),
-        standing: Standing::Open,
+        standing: FolderStanding::Open,
         attendance,
         places: Vec::new(),
         limits: RuleLimits::default(),

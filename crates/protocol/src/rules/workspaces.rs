@@ -13,9 +13,9 @@ stored! {
         /// A real path. It is open with everything below it.
         pub folder: String,
         /// Whether it is open or closed.
-        #[serde(default, skip_serializing_if = "Standing::is_open")]
-        #[ts(optional, as = "Option<Standing>")]
-        pub standing: Standing,
+        #[serde(default, skip_serializing_if = "FolderStanding::is_open")]
+        #[ts(optional, as = "Option<FolderStanding>")]
+        pub standing: FolderStanding,
         /// Whether that holds where nobody can be asked, too.
         #[serde(default)]
         pub attendance: Attendance,
@@ -42,9 +42,9 @@ stored! {
         /// A real path. It is open with everything below it.
         pub folder: String,
         /// Whether it is open or closed.
-        #[serde(default, skip_serializing_if = "Standing::is_open")]
-        #[ts(optional, as = "Option<Standing>")]
-        pub standing: Standing,
+        #[serde(default, skip_serializing_if = "FolderStanding::is_open")]
+        #[ts(optional, as = "Option<FolderStanding>")]
+        pub standing: FolderStanding,
         /// Whether that holds where nobody can be asked, too.
         #[serde(default)]
         pub attendance: Attendance,
@@ -91,7 +91,7 @@ stored_words! {
 
     /// Whether a rule opens its folder, or closes it though one around it, or for more agents, is open.
     #[derive(Default)]
-    pub enum Standing {
+    pub enum FolderStanding {
         /// What runs there runs in a box.
         #[default]
         Open,
@@ -131,7 +131,7 @@ impl WorkspaceDraft {
     }
 }
 
-impl Standing {
+impl FolderStanding {
     /// Whether the folder is open.
     pub fn is_open(&self) -> bool {
         *self == Self::Open

@@ -109,7 +109,13 @@ impl Selection {
             prepared => prepared?,
         };
         match gate::stage(&self.inner.gating, &call, &plan.preview) {
-            Stage::Passed => {}
+            Stage::Passed => {
+                let refused = async {
+                    let refused = self.inner.gate.refuse(&call, &plan.preview).await;
+                    refused.map_err(|denied| ToolError::Denied(denied.reason))
+                };
+                abort.race(refused).await?;
+            }
             Stage::Judged => self.judge(&call, &plan.preview, abort, &stop).await?,
         }
         if abort.is_called_off() {

@@ -1718,6 +1718,11 @@ session?: string,
 command: string, };
 
 /**
+ * Whether a rule opens its folder, or closes it though one around it, or for more agents, is open.
+ */
+export type FolderStanding = "open" | "closed";
+
+/**
  * What happened in one folder.
  */
 export type FolderView = { 
@@ -5233,7 +5238,7 @@ folder: string,
 /**
  * Whether it is open or closed.
  */
-standing?: Standing, 
+standing?: FolderStanding, 
 /**
  * Whether that holds where nobody can be asked, too.
  */
@@ -5274,7 +5279,7 @@ folder: string,
 /**
  * Whether it is open or closed.
  */
-standing?: Standing, 
+standing?: FolderStanding, 
 /**
  * Whether that holds where nobody can be asked, too.
  */

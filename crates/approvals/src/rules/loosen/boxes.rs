@@ -1,5 +1,5 @@
-//! Which runs are in wider boxes than before: for every agent, session, folder and moment that any rule about an
-//! open folder names, the box that comes of all of them together, before and after.
+//! Which runs are in wider boxes than before: for every agent, session, folder and moment that any rule about
+//! an open folder names, the box that comes of all of them together, before and after.
 
 use countersign_policy::rules::Moment;
 use countersign_policy::workspaces::{around, describe, reaches_no_more};
@@ -9,8 +9,8 @@ use countersign_protocol::rules::{Attendance, Workspace};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-/// In which ways boxes let more through after a change. A change that is too large to be looked through counts
-/// as one that does.
+/// In which ways boxes let more through after a change. A change that is too large to be looked through
+/// counts as one that does.
 pub(super) fn loosenings(before: &[Workspace], after: &[Workspace], now_ms: i64) -> Vec<Loosening> {
     let says = |rule: &Workspace| (rule.draft(), rule.created_at_ms);
     let is_in = |rules: &[Workspace], rule: &Workspace| rules.iter().any(|other| says(other) == says(rule));

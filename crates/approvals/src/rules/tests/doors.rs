@@ -1,5 +1,5 @@
-//! What a door stores is what it says: rules in their normal form, refusals that refuse their own words, and what
-//! is looser however little of a rule differs.
+//! What a door stores is what it says: rules in their normal form, refusals that refuse their own words, and
+//! what is looser however little of a rule differs.
 
 use super::*;
 use countersign_protocol::rules::ArgumentRule;

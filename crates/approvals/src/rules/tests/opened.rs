@@ -5,7 +5,7 @@ use countersign_policy::rules::Moment;
 use countersign_policy::workspaces;
 use countersign_protocol::edits::RuleLoosening;
 use countersign_protocol::rules::{
-    Attendance, PlaceAccess, RuleLimits, RuleOrigin, Standing, WorkspaceDraft, WorkspacePlace,
+    Attendance, FolderStanding, PlaceAccess, RuleLimits, RuleOrigin, WorkspaceDraft, WorkspacePlace,
 };
 use pretty_assertions::assert_eq;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ fn open(folder: &str) -> WorkspaceDraft {
     WorkspaceDraft {
         agent: "coder".to_owned(),
         folder: folder.to_owned(),
-        standing: Standing::Open,
+        standing: FolderStanding::Open,
         attendance: Attendance::Attended,
         places: Vec::new(),
         limits: RuleLimits::default(),

@@ -254,6 +254,7 @@ async fn asked(
         },
         approval_timeout_ms: None,
         takes_command: false,
+        is_quiet: false,
     };
     let request = ControlRequest::PermitTool { call: Box::new(call), takes_events: false };
     match confirmed(paths, &request, output).await? {

@@ -8,7 +8,7 @@ use countersign_policy::display;
 use countersign_protocol::history::{HistoryEvent, KeptSpan, ReachedView, RunView};
 use countersign_protocol::question::{Outcome, QuestionKind, Via};
 use countersign_protocol::rule_edits::{RuleEdit, RuleEditParams, RuleEditResult};
-use countersign_protocol::rules::{Attendance, NetPlace, RuleLimits, Standing, WorkspaceDraft};
+use countersign_protocol::rules::{Attendance, FolderStanding, NetPlace, RuleLimits, WorkspaceDraft};
 use countersign_protocol::ui::{
     CommandError, ErrorCode, FOLDER_CHANGES, FOLDER_COMMAND_CHARS, FOLDER_DESTINATIONS, FolderView,
 };
@@ -42,7 +42,7 @@ impl Rig {
         let rule = WorkspaceDraft {
             agent: agent.to_owned(),
             folder: folder.to_owned(),
-            standing: Standing::Open,
+            standing: FolderStanding::Open,
             attendance: Attendance::Attended,
             places: Vec::new(),
             limits: RuleLimits::default(),

@@ -115,6 +115,7 @@ impl Rig {
             },
             approval_timeout_ms: None,
             takes_command: false,
+            is_quiet: false,
         };
         let (progress, _reports) = mpsc::channel(16);
         let called = self.desk().tools().call(call, &PEER, progress, CancellationToken::new());

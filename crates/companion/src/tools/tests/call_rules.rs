@@ -33,7 +33,7 @@ impl Rig {
     async fn check(&self, tool: &str, params: &Value, expected: Told) {
         let (permission, record) = self.permitted(tool, params, NO).await;
         let told = match (permission, record.is_some()) {
-            (Permission::Inside { .. }, _) => panic!("it takes no other command"),
+            (Permission::Inside { .. } | Permission::Unasked, _) => panic!("it is asked about"),
             (Permission::Allow, false) => Told::Allowed,
             (Permission::Deny { .. }, true) => Told::Asked,
             (Permission::Deny { .. }, false) => Told::Refused,

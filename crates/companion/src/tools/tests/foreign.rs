@@ -31,7 +31,7 @@ impl Rig {
 
 fn message(permission: Permission) -> String {
     match permission {
-        Permission::Inside { .. } => panic!("it takes no other command"),
+        Permission::Inside { .. } | Permission::Unasked => panic!("it is asked about"),
         Permission::Deny { message, .. } => message,
         Permission::Allow => panic!("expected a denial, got an allow"),
     }

@@ -127,6 +127,7 @@ async fn invoked<B: Backend>(
         caller: who.caller(client),
         approval_timeout_ms: None,
         takes_command: false,
+        is_quiet: false,
     };
     // Dropping this future, as happens when the connection ends, calls the tool off. The tool is not dropped
     // with it: what it has begun is to end in its own way, and holds its seat until then.

@@ -35,6 +35,7 @@ async fn a_tool_is_called_with_what_was_asked_and_its_output_comes_back() {
         },
         approval_timeout_ms: None,
         takes_command: false,
+        is_quiet: false,
     };
     assert_eq!(running.call, expected);
     let details = json!({ "exitCode": 0 });

@@ -8,7 +8,7 @@ use countersign_keep::{Deed, Part, Spans};
 use countersign_protocol::history::{HistoryEvent, PutBack, PutBackSession, RunningView};
 use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{
-    Attendance, PlaceAccess, RuleLimits, Standing, WorkspaceDraft, WorkspacePlace,
+    Attendance, FolderStanding, PlaceAccess, RuleLimits, WorkspaceDraft, WorkspacePlace,
 };
 use countersign_protocol::socket::Confinement;
 use pretty_assertions::assert_eq;
@@ -69,7 +69,7 @@ impl Place {
         let rule = WorkspaceDraft {
             agent: agent.to_owned(),
             folder: self.folder.to_str().unwrap().to_owned(),
-            standing: Standing::Open,
+            standing: FolderStanding::Open,
             attendance,
             places,
             limits: RuleLimits::default(),
@@ -471,4 +471,56 @@ async fn a_box_writes_sees_and_does_without_what_a_person_said_beside_the_folder
     place.open_with("coder", Attendance::Attended, said.map(named).into()).await;
     assert_eq!(place.rig.send(request(), NO).await.0, Came::Ran("K=1\n".to_owned()));
     assert_eq!((made(), at(".config/foo/old").exists()), ([true, false, false], false));
+}
+
+/// A run in the open folder that writes lines until it is ended, and what came of it after `tighten`.
+async fn ended_by(tighten: impl AsyncFnOnce(&Place)) -> String {
+    let place = Place::new("allowlist", "on-miss").await;
+    place.open("coder", Attendance::Attended).await;
+    let request = ExecRequest { command: ["sleep", "600"].map(str::to_owned).into(), ..place.request() };
+    let started = CancellationToken::new();
+    let signals = Signals { started: started.clone(), ..Signals::default() };
+    let peer = Peer::default();
+    let run = place.rig.host.exec(request, &peer, signals);
+    let change = async {
+        started.cancelled().await;
+        tighten(&place).await;
+    };
+    let (ran, ()) = tokio::join!(run, change);
+    ran.map_or_else(|refusal| panic!("{refusal:?}"), |ran| ran.stderr)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_runs_is_ended_when_it_could_not_be_started_any_more() {
+    let refusing = |program: &str| RuleEdit::AddRule {
+        rule: serde_json::from_value(serde_json::json!({
+            "agent": "*", "effect": "deny", "program": program, "arguments": "any",
+        }))
+        .unwrap(),
+    };
+    let said = ended_by(async |place| {
+        place.edit(refusing("sleep")).await;
+    })
+    .await;
+    assert!(said.contains("ended, because it could not be started any more: a rule refuses it"), "{said}");
+    let said = ended_by(async |place| {
+        let folder = place.folder.to_str().unwrap().to_owned();
+        place.edit(RuleEdit::CloseWorkspace { folder, agent: "*".to_owned() }).await;
+    })
+    .await;
+    assert!(said.contains("its folder was closed"), "{said}");
+    let said = ended_by(async |place| {
+        let hidden = WorkspacePlace { path: "/var/empty".to_owned(), access: PlaceAccess::Hidden };
+        place.open_with("*", Attendance::Attended, vec![hidden]).await;
+    })
+    .await;
+    assert!(said.contains("its box has become narrower"), "{said}");
+    let said = ended_by(async |place| {
+        let document = policy("deny", "off", "deny", &[]);
+        let file = place.rig._dir.path().join("openclaw/exec-approvals.json");
+        std::fs::write(file, document.to_string()).unwrap();
+        let _ = place.rig.store.refresh().await;
+    })
+    .await;
+    assert!(said.contains("security is deny"), "{said}");
 }

@@ -4,7 +4,7 @@ use super::*;
 use countersign_approvals::rules::RuleChange;
 use countersign_approvals::store::{Looser, Writer};
 use countersign_protocol::rule_edits::RuleEdit;
-use countersign_protocol::rules::{Attendance, RuleLimits, Standing, WorkspaceDraft};
+use countersign_protocol::rules::{Attendance, FolderStanding, RuleLimits, WorkspaceDraft};
 use pretty_assertions::assert_eq;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -41,7 +41,7 @@ impl Place {
         let rule = WorkspaceDraft {
             agent: agent.to_owned(),
             folder: folder.to_str().unwrap().to_owned(),
-            standing: Standing::Open,
+            standing: FolderStanding::Open,
             attendance: Attendance::Attended,
             places: Vec::new(),
             limits: RuleLimits::default(),

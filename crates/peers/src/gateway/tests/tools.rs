@@ -51,6 +51,7 @@ async fn tools_are_those_of_whoever_has_them() {
         caller,
         approval_timeout_ms: None,
         takes_command: false,
+        is_quiet: false,
     };
     let gone = CancellationToken::new();
     gone.cancel();

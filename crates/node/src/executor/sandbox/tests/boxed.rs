@@ -161,10 +161,14 @@ impl Place {
         Ok(ran.unwrap().payload)
     }
 
-    /// Runs the text of a shell in the box: in one that stood ready, where there is one.
+    /// Runs the text of a shell in the box: in one that stood ready, where there is one and nothing changed
+    /// on this machine since, else in a new one, as the host does.
     async fn shell(&self, text: &str) -> ExecPayload {
         if let Some(standing) = self.ready().await {
-            return self.order(standing, text).await.unwrap();
+            match self.order(standing, text).await {
+                Err(NotTaken::Outdated) => {}
+                ran => return ran.unwrap(),
+            }
         }
         let command = self.rig.bench.approve(&owned(&["sh", "-c", text]));
         self.start(command, Controls::from(self.rig.bench.cancel.clone())).await.unwrap()

@@ -1,0 +1,91 @@
+//! Commands that do what a rule about calls refuses: they fetch from a host, or write into a folder.
+
+use super::{CallFacts, CallNature, TouchedFile, could_match, is_live};
+use crate::beyond::{Wanted, destinations};
+use crate::facts::Facts;
+use crate::rules::{Moment, reads_by_its_name};
+use countersign_commands::analysis::{Analysis, Segment};
+use countersign_commands::command::carriers::rough;
+use countersign_protocol::rules::{CallRule, CallSubject, RuleEffect};
+use std::path::{Component, Path, PathBuf};
+
+/// The first rule that refuses something which a command is seen to do; `argv` is its argument list, empty for a
+/// text. `real` follows the links of what is there. Where a program goes that nobody described, and what it writes
+/// by itself, is not seen.
+pub fn refusing_command(
+    rules: &[CallRule],
+    (analysis, argv, facts): (&Analysis, &[String], &Facts),
+    moment: Moment<'_>,
+    real: impl Fn(&Path) -> PathBuf,
+) -> Option<usize> {
+    let refuses = |rule: &CallRule| rule.effect == RuleEffect::Deny && is_live(rule, moment);
+    if !rules.iter().any(refuses) {
+        return None;
+    }
+    let written = written(analysis, facts).into_iter().flat_map(|path| [real(&path), path]);
+    let written = written.filter_map(|path| path.to_str().map(str::to_owned)).collect();
+    let call = CallFacts {
+        hosts: hosts(analysis, argv, facts),
+        files: vec![TouchedFile { paths: written, plain_below: None }],
+        nature: CallNature::Fetches,
+        ..CallFacts::default()
+    };
+    rules.iter().position(|rule| {
+        let is_about_effects = matches!(rule.about, CallSubject::Host { .. } | CallSubject::Files { .. });
+        is_about_effects && refuses(rule) && could_match(&rule.about, &call)
+    })
+}
+
+/// Hosts that a command is known to go to, and those of addresses that it gives to anything but a reader.
+fn hosts(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<String> {
+    let known = destinations(analysis, argv, facts).into_iter().filter_map(|wanted| match wanted {
+        Wanted::Host(host) => Some(host),
+        _ => None,
+    });
+    let is_read = |segment: &&Segment| {
+        !reads_by_its_name(segment.words.iter().map(|word| (word.text.as_str(), word.expands)))
+    };
+    let words = analysis.segments.iter().filter(is_read).flat_map(|segment| &segment.words);
+    let named = words.flat_map(|word| hosts_in(&word.text));
+    known.chain(named).map(|host| host.trim_end_matches('.').to_lowercase()).collect()
+}
+
+/// Hosts of the addresses with a scheme in a text.
+fn hosts_in(text: &str) -> Vec<String> {
+    let starts = text.match_indices("://").filter_map(|(at, sign)| text.get(at + sign.len()..));
+    let hosts = starts.filter_map(|rest| {
+        let authority = rest.split(['/', '?', '#', '\\', '"', '\'', ' ', ',', ')']).next()?;
+        let host = authority.rsplit('@').next()?;
+        let host = match host.strip_prefix('[') {
+            Some(address) => address.split(']').next()?,
+            None => host.split(':').next()?,
+        };
+        (!host.is_empty()).then(|| host.to_owned())
+    });
+    hosts.collect()
+}
+
+/// Files that a text has the shell write to, as paths without `.` and `..`.
+fn written(analysis: &Analysis, facts: &Facts) -> Vec<PathBuf> {
+    let Some(folder) = facts.cwd.as_ref().map(|cwd| &cwd.real_path) else { return Vec::new() };
+    let files = rough::read(&analysis.source).into_iter().flat_map(|simple| simple.written);
+    let path = |name: String| match name.strip_prefix("~/") {
+        Some(rest) => facts.home.join(rest),
+        None => folder.join(name),
+    };
+    files.map(|name| normal(&path(name))).collect()
+}
+
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => normal.push(component),
+        }
+    }
+    normal
+}
