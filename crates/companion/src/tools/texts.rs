@@ -1,5 +1,5 @@
-//! The texts in a call's parameters, at any depth, and what each may be: a command for a shell, or the name of a
-//! file.
+//! The texts in a call's parameters, at any depth, and what each may be: a command for a shell, or
+//! the name of a file.
 
 use serde_json::{Map, Value};
 use std::path::{Component, Path, PathBuf};
@@ -55,8 +55,8 @@ impl Text {
         !self.text.trim().is_empty() && (self.is_command() || !PROSE.contains(&self.name.as_str()))
     }
 
-    /// The file or folder that it may name for who works in `workspace`: as it is written, without `.` and `..`,
-    /// and where links lead.
+    /// The file or folder that it may name for who works in `workspace`: as it is written, without `.` and
+    /// `..`, and where links lead.
     pub(super) fn places(&self, workspace: &Path, home: &Path) -> Vec<String> {
         let text = self.text.trim();
         let may_be = !text.is_empty()
@@ -109,8 +109,8 @@ fn real(path: &Path) -> PathBuf {
     normal(path)
 }
 
-/// What tools call a parameter that a shell or an interpreter gets to read, in lower case: for an agent's that
-/// write to a terminal, `chars`.
+/// What tools call a parameter that a shell or an interpreter gets to read, in lower case: for an agent's
+/// that write to a terminal, `chars`.
 const COMMANDS: &[&str] = &[
     "args",
     "argv",

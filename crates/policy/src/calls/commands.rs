@@ -9,9 +9,9 @@ use countersign_commands::command::carriers::rough;
 use countersign_protocol::rules::{CallRule, CallSubject, RuleEffect};
 use std::path::{Component, Path, PathBuf};
 
-/// The first rule that refuses something which a command is seen to do; `argv` is its argument list, empty for a
-/// text. `real` follows the links of what is there. Where a program goes that nobody described, and what it writes
-/// by itself, is not seen.
+/// The first rule that refuses something which a command is seen to do; `argv` is its argument list, empty
+/// for a text. `real` follows the links of what is there. Where a program goes that nobody described, and
+/// what it writes by itself, is not seen.
 pub fn refusing_command(
     rules: &[CallRule],
     (analysis, argv, facts): (&Analysis, &[String], &Facts),

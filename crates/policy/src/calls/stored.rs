@@ -1,5 +1,5 @@
-//! What doors do with a rule about calls before it is stored: its normal form, and whether a refusal refuses what it
-//! says.
+//! What doors do with a rule about calls before it is stored: its normal form, and whether a refusal
+//! refuses what it says.
 
 use super::{CallFacts, CallNature, CallProblem, CallRuling, Crossing, TouchedFile, ruling};
 use crate::rules::{Moment, Unproven};
@@ -9,8 +9,8 @@ use countersign_protocol::rules::{CallRule, CallSubject, NetPlace, RuleEffect};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// What a rule is about as rules store it: hosts as addresses name them, folders without links. `real` follows every
-/// link of a path that is there.
+/// What a rule is about as rules store it: hosts as addresses name them, folders without links. `real`
+/// follows every link of a path that is there.
 ///
 /// # Errors
 /// [`CallProblem::Host`] for more than a host, [`CallProblem::Pattern`] for a pattern of another kind.
