@@ -190,6 +190,9 @@ pub(crate) struct Options {
     pub(crate) event: Option<Event>,
 }
 
+/// Why a call that nobody is asked about is refused where no app runs.
+pub(crate) type Alone<'a> = &'a (dyn Fn(&ToolCall) -> Option<String> + Sync);
+
 /// Takes a call from `input`, which has so long for it, asks the app behind `socket`, and says what the agent
 /// is to be told. It ends within the time that the options give, whatever happens. Dropping the future takes
 /// the question back. `alone` says why a call that nobody is asked about is refused where no app runs.
@@ -197,7 +200,7 @@ pub(crate) async fn answer(
     contract: &dyn Contract,
     options: &Options,
     socket: &Path,
-    alone: &(dyn Fn(&ToolCall) -> Option<String> + Sync),
+    alone: Alone<'_>,
     ids: &dyn IdSource,
     input: impl FnOnce(Duration) -> Result<Vec<u8>, BadInput>,
 ) -> HookAnswer {
@@ -244,7 +247,7 @@ pub(crate) fn could_not_ask(
 async fn verdict(
     contract: &dyn Contract,
     options: &Options,
-    (socket, alone): (&Path, &(dyn Fn(&ToolCall) -> Option<String> + Sync)),
+    (socket, alone): (&Path, Alone<'_>),
     ids: &dyn IdSource,
     called: &Called,
     until: Instant,
