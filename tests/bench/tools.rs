@@ -259,6 +259,10 @@ impl Gate for Open {
     ) -> BoxFuture<'a, Result<Allowed, Denied>> {
         Box::pin(ready(Ok(Allowed)))
     }
+
+    fn refuse<'a>(&'a self, _: &'a Call, _: &'a Preview) -> BoxFuture<'a, Result<(), Denied>> {
+        Box::pin(ready(Ok(())))
+    }
 }
 
 fn call(turn: usize) -> Result<Call> {

@@ -148,7 +148,7 @@ fn what_is_closed_is_closed_whatever_opens_it_and_opens_again_on_a_persons_word(
         (None, Some(vec![]))
     );
     // Taking that back opens it, and so does opening it anew: both need a person.
-    for edits in [closed.undo.clone(), vec![opening(open("/src"))]] {
+    for edits in [closed.undo, vec![opening(open("/src"))]] {
         assert!(!rig.owner.edit(&refused(edits)).unwrap().applied);
     }
     rig.apply(vec![opening(open("/src"))]);

@@ -518,7 +518,7 @@ async fn what_runs_is_ended_when_it_could_not_be_started_any_more() {
     let said = ended_by(async |place| {
         let document = policy("deny", "off", "deny", &[]);
         let file = place.rig._dir.path().join("openclaw/exec-approvals.json");
-        std::fs::write(file, document.to_string()).unwrap();
+        std::fs::write(file, &document).unwrap();
         let _ = place.rig.store.refresh().await;
     })
     .await;
