@@ -35,5 +35,25 @@ pub(super) async fn permission(host: &Host, exec: &ExecRequest) -> Option<Permis
     host.would_contain(request).await.then(|| Permission::Inside { stays: stays.to_owned(), argv })
 }
 
+/// The same, once there is one: a person may open the folder while they are asked about the command. Never
+/// ends where nobody does.
+pub(super) async fn later(host: &Host, exec: &ExecRequest) -> Permission {
+    loop {
+        // Whoever changes rules meanwhile is heard: this begins to listen before it looks.
+        let mut changed = std::pin::pin!(host.rules_changed());
+        let looked = async {
+            match permission(host, exec).await {
+                Some(inside) => inside,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = &mut changed => {}
+            inside = looked => return inside,
+        }
+    }
+}
+
 /// What agents write their commands for.
 const SHELL: &str = "bash";

@@ -285,7 +285,25 @@ impl Tools {
                 let peer = Peer { via: Some(Via::Hook), ..peer.clone() };
                 let wait = gate::wait_of(&call);
                 let beside = beside::of(&call, &exec).await;
-                let permitted = gate.host.permit(*exec, beside, &peer, gone).await;
+                let contained = takes_command.then(CancellationToken::new);
+                let permitting = gate.host.permit((*exec).clone(), beside, &peer, gone, contained.clone());
+                let permitted = match contained {
+                    None => permitting.await,
+                    Some(contained) => {
+                        let mut permitting = std::pin::pin!(permitting);
+                        tokio::select! {
+                            permitted = &mut permitting => permitted,
+                            inside = inside::later(&gate.host, &exec) => {
+                                contained.cancel();
+                                // An answer that came first counts.
+                                match permitting.await {
+                                    Ok(Outcome::Contained) => return Ok(inside),
+                                    permitted => permitted,
+                                }
+                            }
+                        }
+                    }
+                };
                 return permitted.map(|_| Permission::Allow).map_err(|refusal| {
                     let failure = match refusal.outcome {
                         Outcome::Expired => ToolFailure::Expired,

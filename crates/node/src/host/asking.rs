@@ -57,7 +57,12 @@ impl Host {
         }
         let unrecorded = judged.unrecorded.clone();
         question.facts.extend(unrecorded.map(|problem| Finding::Unrecorded { problem }));
-        let opened = Box::pin(self.opened(checked, judged));
+        let opened = async {
+            match &checked.contained {
+                Some(contained) => contained.cancelled().await,
+                None => Box::pin(self.opened(checked, judged)).await,
+            }
+        };
         match self.submit(question, checked.approval_wait, peer, gone, opened, recorder).await {
             Ok(Ending::Decided { decision, .. }) => {
                 Ok(Some(Answer::Person { request_id: recorder.request_id().to_owned(), decision }))

@@ -125,6 +125,13 @@ impl Host {
         matches!(evaluate(&judged.subject(&checked), None).verdict, Verdict::Contain(_))
     }
 
+    /// Waits until rules change. Never ends where they no longer can. Dropping it changes nothing.
+    pub async fn rules_changed(&self) {
+        if self.parts.rules.watch().changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// The folder that a person could open for the agent, so that this command and others there run in a box.
     pub(super) fn openable(&self, checked: &Checked, judged: &Judged) -> Option<String> {
         let (Placement::Here { .. }, Around::Nothing, Ask::OnMiss, Some(cwd)) =

@@ -415,6 +415,9 @@ impl Host {
         };
         let asked = self.ask_person(checked, judged, &first, reason, peer, gone, recorder);
         let Some(answer) = Box::pin(asked).await? else {
+            if checked.contained.is_some() {
+                return Err(Refusal::contained());
+            }
             let opened = self.opened_now(checked, judged).await;
             let closed = || Refusal::outdated("its folder was closed again");
             let (own, around, contained) = opened.ok_or_else(closed)?;

@@ -17,13 +17,15 @@ use tokio_util::sync::CancellationToken;
 
 impl Host {
     /// Whether `request` may run, asking if needed; then a person is told what is `beside` it. `gone`
-    /// withdraws the question. What the request says about grants counts for nothing.
+    /// withdraws the question, and so does `contained`, where its asker can have it run in a box by then: the
+    /// outcome is [`Outcome::Contained`]. What the request says about grants counts for nothing.
     pub async fn permit(
         &self,
         request: ExecRequest,
         beside: Beside,
         peer: &Peer,
         gone: &CancellationToken,
+        contained: Option<CancellationToken>,
     ) -> Result<Outcome, Refusal> {
         let request = ExecRequest {
             approval_decision: None,
@@ -35,8 +37,12 @@ impl Host {
             ..request
         };
         let mut recorder = Recorder::permit(&self.parts, &request, peer);
-        let settled = self.permitted(request, beside, peer, gone, &mut recorder).await;
+        let settled = self.permitted(request, beside, peer, (gone, contained), &mut recorder).await;
         let refusal = match settled {
+            Err(refusal) if refusal.outcome == Outcome::Contained => {
+                recorder.ended(refusal.outcome).await;
+                return Ok(Outcome::Contained);
+            }
             Ok(Settled { evaluation, .. }) => {
                 let outcome = allowed(&evaluation.verdict);
                 match recorder.allowed(outcome.clone()).await {
@@ -55,13 +61,14 @@ impl Host {
         request: ExecRequest,
         beside: Beside,
         peer: &Peer,
-        gone: &CancellationToken,
+        (gone, contained): (&CancellationToken, Option<CancellationToken>),
         recorder: &mut Recorder,
     ) -> Result<Settled, Refusal> {
         let here = Placement::Here { policy: Requested::default() };
         let mut checked = check(request, here, &self.parts.home, ForwardedGrants::Never)?;
         checked.runner = Runner::AskerByPolicy;
         checked.beside = beside;
+        checked.contained = contained;
         let settled = self.settle(checked, false, peer, gone, recorder).await?;
         let uses = self.uses(&settled.checked, &settled.judged, &settled.evaluation);
         if !uses.is_empty() {

@@ -49,6 +49,12 @@ impl Refusal {
         Self::unavailable(&format!("SYSTEM_RUN_DENIED: no box to run in: {why}"), "box-unavailable")
     }
 
+    /// Its asker has it run in a box instead.
+    pub(super) fn contained() -> Self {
+        let message = "SYSTEM_RUN_DENIED: its folder was opened, and it runs in a box";
+        Self { error: exec_error("UNAVAILABLE", message, Some(CANCELLED)), outcome: Outcome::Contained }
+    }
+
     /// Nobody decided, and the asker is told which way.
     pub(super) fn unanswered(outcome: Outcome) -> Self {
         let (message, reason) = match &outcome {

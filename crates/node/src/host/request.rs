@@ -34,6 +34,8 @@ pub(super) struct Checked {
     pub(super) session: Option<SessionKey>,
     pub(super) origin: Origin,
     pub(super) confinement: Option<Confinement>,
+    /// Cancelled when its asker can have it run in a box after all.
+    pub(super) contained: Option<CancellationToken>,
     /// What it gets of its asker's environment in a box, and nowhere else.
     pub(super) box_env: BTreeMap<String, String>,
     pub(super) forwarded: Option<PolicySnapshot>,
@@ -133,6 +135,7 @@ pub(super) fn check(
         forwarded: request.policy_snapshot.filter(|_| origin != Origin::Fresh),
         origin,
         confinement: request.confinement,
+        contained: None,
         box_env: variables_of(request.box_env),
         approval_wait: wait_of(request.approval_timeout_ms),
         given_cwd: request.cwd.clone(),

@@ -19,6 +19,8 @@ use countersign_commands::command::{
 };
 use countersign_commands::programs::Name;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// Whether a rule that refuses now may be about something that this command starts without saying so.
 pub(crate) fn may_be_hidden(
@@ -37,20 +39,23 @@ pub(crate) fn may_be_hidden(
         return true;
     }
     let segments = || analysis.segments.iter();
-    let assigned = || segments().flat_map(|segment| &segment.assignments).map(|word| word.text.as_str());
-    if refused.iter().any(|refused| refused.is_named_in(assigned())) {
+    let assigned = segments().flat_map(|segment| &segment.assignments).map(|word| word.text.as_str());
+    if is_any_in(&refused, &Names::of(assigned)) {
         return true;
     }
     segments().enumerate().any(|(at, segment)| {
-        if reads_commands(segment)
-            || refused.iter().any(|refused| refused.may_be_called_otherwise(segment.effective()))
-        {
-            return true;
-        }
-        let texts = texts(analysis, at);
-        refused.iter().any(|refused| refused.is_named_in(texts.iter().copied()))
-            && !is_proven(analysis, segment, facts)
+        reads_commands(segment)
+            || is_any_called_otherwise(&refused, segment.effective())
+            || (is_any_in(&refused, &Names::of(texts(analysis, at))) && !is_proven(analysis, segment, facts))
     })
+}
+
+fn is_any_in(refused: &[Refused<'_>], names: &Names<'_>) -> bool {
+    !names.0.is_empty() && refused.iter().any(|refused| refused.is_named_in(names))
+}
+
+fn is_any_called_otherwise(refused: &[Refused<'_>], words: &[Word]) -> bool {
+    refused.iter().any(|refused| refused.may_be_called_otherwise(words))
 }
 
 /// What a segment could read as more than data: words that are more than a name or a path, in it and in what
@@ -96,11 +101,13 @@ impl<'a> Refused<'a> {
         Self { program: rule.program.rsplit('/').next().unwrap_or(&rule.program), subcommand }
     }
 
-    /// Whether the program, and each word of the subcommand, stands anywhere in these texts.
-    fn is_named_in<'b>(&self, texts: impl IntoIterator<Item = &'b str> + Clone) -> bool {
-        let has = |is_it: &dyn Fn(&str) -> bool| texts.clone().into_iter().any(|text| is_named(text, is_it));
-        has(&|name| glob::matches(self.program, name))
-            && self.subcommand.iter().all(|word| has(&|name| name == word))
+    /// Whether the program, and each word of the subcommand, is among these names.
+    fn is_named_in(&self, names: &Names<'_>) -> bool {
+        let is_there = match glob::has_wildcard(self.program) {
+            true => names.0.iter().any(|name| glob::matches(self.program, name)),
+            false => names.0.contains(self.program),
+        };
+        is_there && self.subcommand.iter().all(|word| names.0.contains(word.as_str()))
     }
 
     /// Whether a segment calls the program with a word that may be another name of the refused subcommand: a
@@ -139,20 +146,43 @@ fn calls_its_own(arguments: &[Word]) -> bool {
     }
 }
 
-/// Whether a name stands in a text: as a word of it, as the last part of a path, or glued to a letter behind
-/// a dash, in quotes or not.
-fn is_named(text: &str, is_it: &dyn Fn(&str) -> bool) -> bool {
-    if !work::pay(text.len()) {
-        return true;
+/// Every name that stands in texts, each once: as a word of them, as the last part of a path, or glued to a
+/// letter behind a dash, in quotes or not.
+struct Names<'a>(BTreeSet<Cow<'a, str>>);
+
+impl<'a> Names<'a> {
+    fn of(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut names = BTreeSet::new();
+        for text in texts {
+            if !work::pay(NAME_UNITS * text.len()) {
+                break;
+            }
+            Self::add(text, &mut |name| {
+                if !names.contains(name) {
+                    names.insert(Cow::Borrowed(name));
+                }
+            });
+            if text.contains(QUOTES) {
+                let bare = text.replace(QUOTES, "");
+                Self::add(&bare, &mut |name| {
+                    names.insert(Cow::Owned(name.to_owned()));
+                });
+            }
+        }
+        Self(names)
     }
-    let bare = text.contains(['\'', '"', '\\']).then(|| text.replace(['\'', '"', '\\'], ""));
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '+');
-    let texts = [Some(text), bare.as_deref()].into_iter().flatten();
-    texts.flat_map(|text| text.split(|c| !is_part(c)).chain(text.split_whitespace())).any(|part| {
-        let behind_dash = part.trim_start_matches('-');
-        let glued = || part.strip_prefix('-').and_then(|rest| rest.get(1..));
-        !part.is_empty() && (is_it(part) || is_it(behind_dash) || glued().is_some_and(is_it))
-    })
+
+    fn add<'b>(text: &'b str, add: &mut impl FnMut(&'b str)) {
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '+');
+        for part in text.split(|c| !is_part(c)).chain(text.split_whitespace()).filter(|part| !part.is_empty())
+        {
+            add(part);
+            add(part.trim_start_matches('-'));
+            if let Some(glued) = part.strip_prefix('-').and_then(|rest| rest.get(1..)) {
+                add(glued);
+            }
+        }
+    }
 }
 
 /// Whether a shell reads its commands from what is piped into it.
@@ -187,7 +217,7 @@ fn is_quiet(text: &str, refused: &[Refused<'_>], depth: usize) -> bool {
     if depth > DEPTH || text.len() > TEXT_BYTES || nesting > NESTING || text.contains("$'") {
         return false;
     }
-    if refused.iter().any(|refused| refused.is_named_in([text])) {
+    if is_any_in(refused, &Names::of([text])) || !work::pay(READ_UNITS * text.len()) {
         return false;
     }
     rough::read(text).iter().all(|simple| is_quiet_command(simple, refused, depth))
@@ -229,10 +259,7 @@ fn is_quiet_command(simple: &Simple, refused: &[Refused<'_>], depth: usize) -> b
         Some(ShellUse::Script { .. }) => simple.piped == 0 && simple.text.is_none() && simple.read.is_empty(),
         Some(_) => false,
     };
-    is_clear
-        && shell_is_quiet
-        && !may_start(&words).unseen
-        && !refused.iter().any(|refused| refused.may_be_called_otherwise(effective))
+    is_clear && shell_is_quiet && !may_start(&words).unseen && !is_any_called_otherwise(refused, effective)
 }
 
 /// Other words of a program that do what this subcommand does.
@@ -402,6 +429,15 @@ const RUN: &[&str] = &[
 
 /// What makes a name of something else: a shell expands it.
 const MADE: &[char] = &['$', '`', '*', '?', '[', '{', '~'];
+
+/// What quotes in a text, and means nothing in a name.
+const QUOTES: [char; 3] = ['\'', '"', '\\'];
+
+/// Work of taking the names out of one byte of a text.
+const NAME_UNITS: usize = 8;
+
+/// Work of reading the commands of one byte of a text.
+const READ_UNITS: usize = 32;
 
 /// Texts within texts that are read.
 const DEPTH: usize = 3;

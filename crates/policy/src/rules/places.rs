@@ -109,6 +109,7 @@ impl ReadingPlace<'_> {
         // A mere word such as `token` is more often looked for than opened.
         path.to_ascii_lowercase().split('/').any(is_secret_name)
             || is_hidden_at_home(&path, self.home, self.folder)
+            || is_of_the_machine(&path)
     }
 
     fn is_around_home(self, word: &str) -> bool {
@@ -160,7 +161,21 @@ fn real(leads: &Leads) -> Option<&str> {
 
 /// Whether a real path looks like the place of a secret, for whoever works in `folder`.
 pub fn is_secret_at(path: &str, home: Option<&str>, folder: Option<&str>) -> bool {
-    is_secret_path(path) || is_hidden_at_home(path, home, folder) || is_inside_process(path)
+    is_secret_path(path)
+        || is_hidden_at_home(path, home, folder)
+        || is_inside_process(path)
+        || is_of_the_machine(path)
+}
+
+/// Whether a path is one of those in which the machine keeps keys, what people did, or data of its services,
+/// or a device: what is read there is what somebody types, or another program's.
+fn is_of_the_machine(path: &str) -> bool {
+    let is_at = |folder: &&str| is_below(path, folder);
+    let is_device = is_below(path, "/dev") && path != "/dev" && !HARMLESS_DEVICES.contains(&path);
+    is_device
+        || MACHINE_SECRETS.iter().any(|folder| is_at(folder))
+        || (is_below(path, "/sys/class/dmi") || is_below(path, "/sys/devices/virtual/dmi"))
+            && (path.ends_with("_uuid") || path.ends_with("_serial"))
 }
 
 /// Whether a file below a folder that is read as a whole looks like a secret, by its path from that folder
@@ -175,7 +190,8 @@ pub fn is_secret_below(path: &str) -> bool {
         || (!source && is_secret_stem(name))
 }
 
-/// A dot entry of the home directory: that is where programs keep tokens. Not when the work is done in there.
+/// A dot entry of the home directory: that is where programs keep tokens. Where the work is done in there,
+/// what lies in the very folder of the work is no more hidden than elsewhere; what lies beside it is.
 fn is_hidden_at_home(path: &str, home: Option<&str>, folder: Option<&str>) -> bool {
     let Some(rest) = home.and_then(|home| path.strip_prefix(home)) else { return false };
     let Some(entry) = rest.strip_prefix('/').and_then(|rest| rest.split('/').next()) else {
@@ -183,7 +199,7 @@ fn is_hidden_at_home(path: &str, home: Option<&str>, folder: Option<&str>) -> bo
     };
     let hidden = &path[..path.len() - rest.len() + 1 + entry.len()];
     entry.starts_with('.')
-        && !folder.is_some_and(|folder| is_below(folder, hidden))
+        && !folder.is_some_and(|folder| is_below(folder, hidden) && is_below(path, folder))
         && !is_source(&path.to_ascii_lowercase())
 }
 
@@ -216,16 +232,32 @@ fn is_source(path: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, extension)| !stem.is_empty() && SOURCE.contains(&extension))
 }
 
-/// A name that means a secret wherever it stands.
+/// A name that means a secret wherever it stands, also as a copy that was put aside.
 fn is_secret_name(name: &str) -> bool {
-    let environment = name.strip_prefix(".env").is_some_and(|rest| {
-        (rest.is_empty() || rest == "rc" || rest.starts_with(['.', '-', '_', '~']))
-            && !TEMPLATES.iter().any(|template| rest.ends_with(template))
-    });
+    let aside = ASIDE.iter().find_map(|ending| name.strip_suffix(ending)).filter(|name| !name.is_empty());
+    means_a_secret(name) || aside.is_some_and(|name| is_secret_name(name) || is_secret_stem(name))
+}
+
+fn means_a_secret(name: &str) -> bool {
+    let is_template = TEMPLATES.iter().any(|template| name.ends_with(template));
+    let values = |rest: &str| rest.is_empty() || rest.starts_with(['.', '-', '_', '~']);
+    let environment = !is_template
+        && (name.strip_prefix(".env").is_some_and(|rest| values(rest.strip_prefix("rc").unwrap_or(rest)))
+            || name.strip_prefix("env.").is_some_and(|rest| ENVIRONMENTS.contains(&rest)));
+    // A file with a dot in front that says so: what programs put there is for them alone.
+    let is_told = name.starts_with('.') && !is_template && TELLS.iter().any(|word| name.contains(word));
     environment
+        || is_told
         || NAMES.contains(&name)
         || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || ENDINGS.iter().any(|ending| name.ends_with(ending) && name.len() > ending.len())
+        || is_tunnel(name)
+}
+
+/// `wg0.conf`: the settings of a tunnel, with its key.
+fn is_tunnel(name: &str) -> bool {
+    let number = name.strip_prefix("wg").and_then(|rest| rest.strip_suffix(".conf"));
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// A name that means a secret unless it is source code about one.
@@ -283,6 +315,104 @@ const ABOUT_PROCESSES: &[&str] = &[
 /// Standard input, output and errors of whoever asks.
 const STREAMS: &[&str] = &["fd/0", "fd/1", "fd/2"];
 
+/// Devices that hold nothing: what is read there is zeros, chance, or what the command was given.
+const HARMLESS_DEVICES: &[&str] = &[
+    "/dev/fd",
+    "/dev/fd/0",
+    "/dev/fd/1",
+    "/dev/fd/2",
+    "/dev/full",
+    "/dev/null",
+    "/dev/random",
+    "/dev/stderr",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/urandom",
+    "/dev/zero",
+];
+
+/// Files and folders of the machine with keys, with what people did, or with data of services.
+const MACHINE_SECRETS: &[&str] = &[
+    "/etc/NetworkManager/system-connections",
+    "/etc/cups/subscriptions.conf",
+    "/etc/exim4/passwd.client",
+    "/etc/ipsec.d/private",
+    "/etc/ipsec.secrets",
+    "/etc/kubernetes",
+    "/etc/letsencrypt",
+    "/etc/mysql/debian.cnf",
+    "/etc/openvpn",
+    "/etc/ppp",
+    "/etc/rancher",
+    "/etc/samba/smbpasswd",
+    "/etc/security/opasswd",
+    "/etc/ssl/private",
+    "/etc/swanctl",
+    "/etc/wireguard",
+    "/etc/wpa_supplicant",
+    "/proc/kallsyms",
+    "/proc/kcore",
+    "/proc/kmsg",
+    "/proc/vmcore",
+    "/root",
+    "/run/secrets",
+    "/run/user",
+    "/var/backups",
+    "/var/lib/NetworkManager",
+    "/var/lib/bluetooth",
+    "/var/lib/containerd",
+    "/var/lib/containers",
+    "/var/lib/docker",
+    "/var/lib/kubelet",
+    "/var/lib/mongodb",
+    "/var/lib/mysql",
+    "/var/lib/postgresql",
+    "/var/lib/private",
+    "/var/lib/rancher",
+    "/var/lib/redis",
+    "/var/lib/sss",
+    "/var/log/audit",
+    "/var/log/auth.log",
+    "/var/log/btmp",
+    "/var/log/journal",
+    "/var/log/secure",
+    "/var/log/wtmp",
+    "/var/mail",
+    "/var/spool/cron",
+    "/var/spool/mail",
+];
+
+/// Ends of the names of copies that were put aside.
+const ASIDE: &[&str] =
+    &["~", ".1", ".backup", ".bak", ".copy", ".old", ".orig", ".save", ".saved", ".swo", ".swp", ".tmp"];
+
+/// What is in the name of a file with a dot in front that holds secrets.
+const TELLS: &[&str] = &[
+    "api-key",
+    "api_key",
+    "apikey",
+    "authtoken",
+    "cookie",
+    "credential",
+    "creds",
+    "dockerconfig",
+    "flaskenv",
+    "ftpconfig",
+    "passphrase",
+    "passwd",
+    "password",
+    "private",
+    "rclone",
+    "secret",
+    "token",
+    "vars",
+    "vault",
+];
+
+/// Ends of `env.…` files with values.
+const ENVIRONMENTS: &[&str] =
+    &["dev", "development", "local", "prod", "production", "secret", "secrets", "staging", "test"];
+
 /// Folders that hold nothing but secrets.
 const SECRET_FOLDERS: &[&str] = &["credentials", "private_keys", "private-keys", "secret", "secrets"];
 
@@ -311,11 +441,16 @@ const TEMPLATES: &[&str] = &[".example", ".sample", ".template", ".dist", ".tmpl
 /// Files and folders that hold keys, tokens or passwords.
 const NAMES: &[&str] = &[
     "_netrc",
+    "accesstokens.json",
+    "application_default_credentials.json",
+    "auth-profiles.json",
     "auth.json",
     "authorized_keys",
     "cookies",
     "cookies.sqlite",
+    "cookies.txt",
     "credentials",
+    "datasources.local.xml",
     "environ",
     "gshadow",
     "hosts.yml",
@@ -323,18 +458,31 @@ const NAMES: &[&str] = &[
     "key3.db",
     "key4.db",
     "keychains",
+    "kubeconfig",
     "keyrings",
     "known_hosts",
+    "local.settings.json",
     "login data",
     "logins.json",
     "master.key",
+    "mcp.json",
+    "mnemonic.txt",
+    "openclaw.json",
+    "rclone.conf",
+    "rootkey.csv",
+    "seed.txt",
+    "sftp-config.json",
+    "sftp.json",
     "shadow",
     "sudoers",
     "sudoers.d",
     "wallet.dat",
+    "wp-config.php",
     ".aws",
     ".azure",
     ".boto",
+    ".cargo-credentials",
+    ".clasprc.json",
     ".docker",
     ".dockercfg",
     ".git-credentials",
@@ -351,6 +499,7 @@ const NAMES: &[&str] = &[
     ".s3cfg",
     ".ssh",
     ".vault-token",
+    ".wrangler",
     ".yarnrc.yml",
 ];
 
@@ -361,6 +510,10 @@ const BEGINNINGS: &[&str] = &[
     "id_ed25519",
     "ssh_host_",
     ".credentials",
+    "appsettings.development",
+    "appsettings.production",
+    "firebase-adminsdk",
+    "gha-creds-",
     "service-account",
     "service_account",
 ];
@@ -390,8 +543,11 @@ const ENDINGS: &[&str] = &[
 const STEMS: &[&str] = &[
     "access_token",
     "api_key",
+    "api_keys",
     "api-key",
+    "api-keys",
     "apikey",
+    "apikeys",
     "credential",
     "credentials",
     "password",
@@ -402,6 +558,7 @@ const STEMS: &[&str] = &[
     "secrets",
     "token",
     "tokens",
+    "vault",
 ];
 
 /// Extensions of files that are about something rather than it.

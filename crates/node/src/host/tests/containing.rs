@@ -275,7 +275,7 @@ async fn t22_whoever_runs_it_itself_is_never_told_that_a_box_holds_it() {
     place.open("*", Attendance::Unattended).await;
     let peer = Peer::default();
     let gone = CancellationToken::new();
-    let permitted = place.rig.host.permit(place.request(), Beside::default(), &peer, &gone).await;
+    let permitted = place.rig.host.permit(place.request(), Beside::default(), &peer, &gone, None).await;
     assert!(permitted.is_err());
     assert!(place.rig.host.would_contain(place.request()).await);
     let allowed =

@@ -33,7 +33,8 @@ async fn check(document: &str, desk: Person, expected: Result<Outcome, &str>, as
         }
         kinds
     });
-    let came = rig.host.permit(request, Beside::default(), &Peer::default(), &CancellationToken::new()).await;
+    let came =
+        rig.host.permit(request, Beside::default(), &Peer::default(), &CancellationToken::new(), None).await;
     let written = came.as_ref().map_or_else(|refusal| refusal.outcome.clone(), Clone::clone);
     let came = came.map_err(|refusal| refusal.error.reason.unwrap_or_default());
     assert_eq!(came, expected.map_err(str::to_owned));

@@ -44,6 +44,6 @@ async fn nothing_runs_where_nobody_can_be_asked() {
 async fn what_an_agent_would_run_itself_is_not_permitted_either() {
     let rig = unrecordable(&policy("full", "off", "full", &[])).await;
     let permitted =
-        rig.host.permit(echo(), Beside::default(), &Peer::default(), &CancellationToken::new()).await;
+        rig.host.permit(echo(), Beside::default(), &Peer::default(), &CancellationToken::new(), None).await;
     assert!(permitted.is_err(), "{permitted:?}");
 }
