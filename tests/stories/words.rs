@@ -116,7 +116,7 @@ fn names_from_elsewhere_cannot_write_control_characters_to_the_terminal() -> Sto
         document["agents"][agent]["allowlist"] =
             serde_json::json!([{ "pattern": "/bin/\u{1B}[31m\u{200B}x" }]);
     })?;
-    let deny = ["rules", "deny", "--agent", agent, "--program", "\u{1B}[31m", "--note", "a\u{202E}b"];
+    let deny = ["rules", "deny", "--agent", agent, "--program", "\u{1B}c31m", "--note", "a\u{202E}b"];
     home.countersign(&deny)?.expect_code(0)?;
     home.start(&["exec", "--agent", agent, "--", "echo", "\u{1B}]0;title\u{7}"])?
         .finish()?

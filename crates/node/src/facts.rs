@@ -136,6 +136,7 @@ fn surroundings(folder: &Path, look: Look) -> Surroundings {
     let told = || git::told(folder, &launchers::files().collect::<Vec<_>>());
     Surroundings {
         repository: (look.repository == Wanted::Yes).then(|| git::look(folder)),
+        passwords: look.repository == Wanted::Yes && git::addresses_have_passwords(folder),
         told: if look.told == Wanted::Yes { told() } else { None },
     }
 }

@@ -45,6 +45,8 @@ impl Facts {
 pub struct Surroundings {
     /// What git would find from here.
     pub repository: Option<Repository>,
+    /// Whether an address in its settings has a password or a token.
+    pub passwords: bool,
     /// Names of the files for launchers ([`countersign_commands::launchers::files`]) that are in the
     /// folder or above.
     pub told: Option<BTreeSet<String>>,

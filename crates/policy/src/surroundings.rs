@@ -84,12 +84,31 @@ fn of(invocation: Invocation<'_>, facts: &Facts) -> Option<Doubt> {
         }
         Question::Repository(folder) => {
             let around = folder.and_then(|folder| facts.surroundings.get(&folder));
+            if around.is_some_and(|around| around.passwords) && shows_addresses(invocation) {
+                return Some(Doubt::Repository(PASSWORD.to_owned()));
+            }
             match around.and_then(|around| around.repository.as_ref()) {
                 Some(Repository::Plain) => None,
                 Some(Repository::Doubtful(why)) => Some(Doubt::Repository(why.clone())),
                 None => Some(Doubt::Repository(UNKNOWN.to_owned())),
             }
         }
+    }
+}
+
+/// Whether git is told to show addresses of its settings.
+fn shows_addresses(invocation: Invocation<'_>) -> bool {
+    let arguments: Vec<&str> = invocation.arguments.iter().map(|argument| argument.text).collect();
+    match git::subcommand(&arguments) {
+        ["remote" | "var", ..] => true,
+        ["config", rest @ ..] => rest.iter().any(|word| {
+            matches!(*word, "-l" | "--list" | "list" | "--get-regexp" | "--get-urlmatch")
+                || ["remote", "url", "submodule"].iter().any(|part| word.contains(part))
+        }),
+        ["ls-remote", rest @ ..] => rest.contains(&"--get-url"),
+        // Behind flags that are not known it may be any of these.
+        [] => !arguments.is_empty(),
+        _ => false,
     }
 }
 
@@ -120,6 +139,9 @@ fn question(invocation: Invocation<'_>) -> Question {
         Some(_) | None => Question::None,
     }
 }
+
+/// Why git is asked about where it would show an address.
+const PASSWORD: &str = "a password in an address";
 
 /// Why git is asked about where nobody looked.
 const UNKNOWN: &str = "?";

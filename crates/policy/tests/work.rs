@@ -75,7 +75,11 @@ fn facts(analysis: &Analysis) -> Facts {
 }
 
 fn silent() -> Surroundings {
-    Surroundings { repository: Some(Repository::Plain), told: Some(BTreeSet::new()) }
+    Surroundings {
+        repository: Some(Repository::Plain),
+        told: Some(BTreeSet::new()),
+        ..Surroundings::default()
+    }
 }
 
 /// What a command is held against.

@@ -39,16 +39,16 @@ pub enum RuleEditError {
     NoPreset(String),
     /// Something in the rule contradicts itself.
     #[error("the rule cannot be stored: {0}")]
-    Rule(#[from] RuleProblem),
+    Rule(RuleProblem),
     /// It refuses less than it says.
     #[error("the rule cannot be stored: {0}")]
-    Unproven(#[from] Unproven),
+    Unproven(Unproven),
     /// Something in what a rule about calls is about does.
     #[error("the rule cannot be stored: {0}")]
-    Call(#[from] CallProblem),
+    Call(CallProblem),
     /// Something in an open folder does.
     #[error("the folder cannot be opened: {0}")]
-    Workspace(#[from] WorkspaceProblem),
+    Workspace(WorkspaceProblem),
     /// A number of uses of a refusing rule, which would be counted down by what it refuses, and
     /// then let it through.
     #[error("the rule cannot be stored: a refusing rule has no number of uses")]
@@ -72,6 +72,19 @@ pub enum RuleEditError {
         most: u32,
     },
 }
+
+macro_rules! told_once {
+    ($($problem:ident => $told:ident),+) => {$(
+        impl From<$problem> for RuleEditError {
+            fn from(problem: $problem) -> Self {
+                Self::$told(problem)
+            }
+        }
+    )+};
+}
+
+// What is wrong is in the words already, and no source of them: whoever writes out sources would say it twice.
+told_once!(RuleProblem => Rule, Unproven => Unproven, CallProblem => Call, WorkspaceProblem => Workspace);
 
 /// The document after edits, and the edits that take them back.
 #[derive(Clone, Debug, PartialEq)]

@@ -137,7 +137,7 @@ impl Walk {
         if !kind.is_file() || !reads_name(tree, &name) {
             return Met::Nothing;
         }
-        if is_secret_below(&below) {
+        if is_secret_below(&below) || super::git::tells_a_password(&folder.real.join(&*name)) {
             return Met::Secret;
         }
         match entry.metadata() {

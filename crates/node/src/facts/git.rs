@@ -26,6 +26,42 @@ pub(super) fn look(folder: &Path) -> Repository {
     }
 }
 
+/// Whether a file holds the settings of a repository and one of the addresses in it has a password or a token: who
+/// reads the file is told that. Blocking.
+pub(super) fn tells_a_password(file: &Path) -> bool {
+    let is_settings = file.file_name().is_some_and(|name| name == "config" || name == "config.worktree")
+        && file.parent().is_some_and(|folder| symlink_metadata(folder.join("HEAD")).is_ok());
+    // What cannot be read may be anything.
+    is_settings && text(file).map_or(true, |text| text.is_some_and(|text| has_password(&text)))
+}
+
+/// The same of the repository that git would find from `folder`.
+pub(super) fn addresses_have_passwords(folder: &Path) -> bool {
+    let Ok(real) = std::fs::canonicalize(folder) else { return false };
+    let found =
+        real.ancestors().take(LEVELS).map(|top| top.join(".git")).find(|dot| symlink_metadata(dot).is_ok());
+    let Some(dot) = found else { return false };
+    let own = match line(&dot) {
+        // A further work tree, or a submodule.
+        Ok(named) => match (named.strip_prefix("gitdir: "), dot.parent()) {
+            (Some(named), Some(top)) => top.join(named),
+            _ => return true,
+        },
+        Err(_) => dot,
+    };
+    let shared = line(&own.join("commondir")).map_or_else(|_| own.clone(), |named| own.join(named));
+    [own.join("config.worktree"), shared.join("config")].iter().any(|file| tells_a_password(file))
+}
+
+/// Whether an address in a text has a password, or a name so long that it is a token.
+fn has_password(text: &str) -> bool {
+    text.match_indices("://").any(|(at, sign)| {
+        let rest = text.get(at + sign.len()..).unwrap_or_default();
+        let authority = rest.split(['/', '\n', '"', ' ']).next().unwrap_or_default();
+        authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':') || user.len() >= TOKEN_BYTES)
+    })
+}
+
 /// Why a repository may start a program: what, and in which file.
 #[derive(Debug)]
 struct Doubt(String);
@@ -309,6 +345,9 @@ pub(super) fn told(folder: &Path, names: &[&'static str]) -> Option<BTreeSet<Str
     }
     Some(told)
 }
+
+/// Length of a user's name from which it is none, in bytes.
+const TOKEN_BYTES: usize = 20;
 
 /// Hooks that git starts when it only reads: `status` and `diff` write what they learned about
 /// files to the index.

@@ -105,6 +105,7 @@ fn leads(from: &str, path: &str, walk: &mut Walk) -> Leads {
                 () => Kind::Other,
             };
             let twin = match kind {
+                Kind::File if super::git::tells_a_password(&real) => Twin::Secret,
                 Kind::File if meta.nlink() > 1 => walk.twin(meta.dev(), meta.ino()),
                 Kind::File | Kind::Folder | Kind::Other => Twin::None,
             };

@@ -224,11 +224,11 @@ impl Host {
         if let Some(rule) = self.refusing_call(question).await {
             return Some(no().by_rule(&rule));
         }
-        let is_here = match &question.subject {
-            Subject::Command(_) => question.place == Place::ThisMachine,
-            Subject::Tool(_) | Subject::Crossing(_) => true,
+        let is_ours = match &question.subject {
+            Subject::Command(_) | Subject::Tool(_) | Subject::Crossing(_) => true,
             Subject::Plugin(_) | Subject::Proposal(_) => false,
         };
+        let is_here = is_ours && question.place == Place::ThisMachine;
         let security = Placement::default().policy(&*self.in_force(&question.agent).await).security.value;
         (is_here && security == Security::Deny).then(|| denied(DenyReason::SecurityDeny, Origin::Fresh))
     }

@@ -67,7 +67,7 @@ pub enum Kind {
 pub enum Twin {
     /// None that was found among files that look like secrets.
     None,
-    /// A file that looks like a secret is this very file.
+    /// A file that looks like a secret is this very file, or a password was found in it.
     Secret,
     /// It has other names, and not every place where they may be was looked at.
     Unknown,

@@ -315,6 +315,7 @@ fn arguments_are_certain(rule: &ArgumentRule, invocation: Invocation<'_>) -> boo
             shape::fits(shape, invocation.arguments, place(invocation))
                 && reads::reach_nothing_else(shape.secrets, invocation)
                 && !starts_gpg(invocation)
+                && !names_secrets_by_pattern(invocation)
                 && (shape.flags == FlagSet::Any || ladder::is_read_as_described(invocation))
         }
     }
@@ -326,6 +327,18 @@ fn starts_gpg(invocation: Invocation<'_>) -> bool {
     let arguments = || invocation.arguments.iter().map(|argument| argument.text).collect::<Vec<_>>();
     [invocation.typed, real].into_iter().any(countersign_commands::git::is_git)
         && countersign_commands::git::checks_signatures(&arguments())
+}
+
+/// Whether it is git that gets a pattern of files which was made for secrets: it finds by it what no shell names.
+fn names_secrets_by_pattern(invocation: Invocation<'_>) -> bool {
+    let real = invocation.program.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
+    let aims = |word: &str| {
+        let pattern = word.trim_start_matches(':').trim_start_matches(['!', '^', '/']);
+        let pattern = pattern.split_once(')').map_or(pattern, |(_, rest)| rest);
+        pattern.contains(['*', '?', '[']) && aims_at_secrets(pattern.rsplit('/').next().unwrap_or(pattern))
+    };
+    [invocation.typed, real].into_iter().any(countersign_commands::git::is_git)
+        && invocation.arguments.iter().any(|argument| !shape::is_flag(argument.text) && aims(argument.text))
 }
 
 fn arguments_are_possible(rule: &ArgumentRule, invocation: Invocation<'_>) -> bool {

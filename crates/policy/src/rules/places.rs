@@ -173,7 +173,7 @@ fn is_of_the_machine(path: &str) -> bool {
     let is_at = |folder: &&str| is_below(path, folder);
     let is_device = is_below(path, "/dev") && path != "/dev" && !HARMLESS_DEVICES.contains(&path);
     is_device
-        || MACHINE_SECRETS.iter().any(|folder| is_at(folder))
+        || MACHINE_SECRETS.iter().any(is_at)
         || (is_below(path, "/sys/class/dmi") || is_below(path, "/sys/devices/virtual/dmi"))
             && (path.ends_with("_uuid") || path.ends_with("_serial"))
 }

@@ -169,7 +169,11 @@ pub(crate) fn facts() -> Facts {
 
 /// A folder that has no say in what programs start.
 pub(crate) fn silent() -> Surroundings {
-    Surroundings { repository: Some(Repository::Plain), told: Some(BTreeSet::new()) }
+    Surroundings {
+        repository: Some(Repository::Plain),
+        told: Some(BTreeSet::new()),
+        ..Surroundings::default()
+    }
 }
 
 /// A system program: found, and not this user's to change.

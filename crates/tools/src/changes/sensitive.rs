@@ -36,8 +36,8 @@ pub(crate) fn of_path(path: &Path) -> Vec<Sensitive> {
     let within = |wanted: &[&str]| folders.iter().any(|folder| wanted.contains(&folder.as_str()));
     let ends = |endings: &[&str]| endings.iter().any(|ending| file.ends_with(ending));
     let holds = |kind: Sensitive| match kind {
-        Sensitive::Agent => AGENT_FILES.contains(&file) || within(AGENT_FOLDERS),
-        Sensitive::Build => BUILD_FILES.contains(&file) || within(BUILD_FOLDERS) || ends(BUILD_ENDINGS),
+        Sensitive::Agent => AGENT_FILES.contains(&file) || within(AGENT_FOLDERS) || ends(AGENT_ENDINGS),
+        Sensitive::Build => is_looked_for(file) || within(BUILD_FOLDERS),
         Sensitive::Git => GIT_FILES.contains(&file) || within(GIT_FOLDERS),
         Sensitive::Hidden => names.iter().any(|name| name.starts_with('.')),
         Sensitive::Login => within(LOGIN_FOLDERS) || ends(LOGIN_ENDINGS),
@@ -54,31 +54,128 @@ pub(crate) fn is_script(content: &[u8]) -> bool {
     content.starts_with(b"#!")
 }
 
-const AGENT_FILES: &[&str] =
-    &[".cursorrules", ".mcp.json", "agents.md", "claude.md", "gemini.md", "soul.md", "tools.md"];
-const AGENT_FOLDERS: &[&str] = &[".claude", ".codex", ".cursor", ".gemini", ".openclaw", ".vscode"];
-const BUILD_ENDINGS: &[&str] = &[".cmake", ".mk"];
+/// Whether tools of builds, tests and installations look for a file of this name by themselves: one whose ending
+/// says that it is their settings, or that ends as `Makefile` does.
+fn is_looked_for(file: &str) -> bool {
+    let stem = file.split('.').next().unwrap_or(file);
+    let has_no_ending = !file.contains('.');
+    let is_composed = ["docker-compose", "compose"].contains(&stem) && file.contains(".y");
+    BUILD_FILES.contains(&file)
+        || BUILD_ENDINGS.iter().any(|ending| file.ends_with(ending))
+        || (has_no_ending && file.ends_with("file"))
+        || BUILD_STEMS.contains(&stem)
+        || is_composed
+}
+
+const AGENT_FILES: &[&str] = &[
+    ".cursorrules",
+    ".mcp.json",
+    "agents.md",
+    "claude.md",
+    "crush.json",
+    "gemini.md",
+    "mcp.json",
+    "opencode.json",
+    "opencode.jsonc",
+    "qwen.md",
+    "soul.md",
+    "tools.md",
+];
+const AGENT_FOLDERS: &[&str] =
+    &[".claude", ".codex", ".copilot", ".cursor", ".gemini", ".openclaw", ".opencode", ".qwen", ".vscode"];
+const AGENT_ENDINGS: &[&str] = &[".code-workspace"];
+const BUILD_ENDINGS: &[&str] = &[
+    ".bazel",
+    ".bzl",
+    ".cabal",
+    ".cmake",
+    ".conf.js",
+    ".conf.ts",
+    ".config.cjs",
+    ".config.cts",
+    ".config.js",
+    ".config.mjs",
+    ".config.mts",
+    ".config.ts",
+    ".csproj",
+    ".fsproj",
+    ".gemspec",
+    ".gradle",
+    ".gradle.kts",
+    ".mk",
+    ".nix",
+    ".podspec",
+    ".props",
+    ".pth",
+    ".sbt",
+    ".targets",
+    ".vcxproj",
+];
+/// Whatever their ending is.
+const BUILD_STEMS: &[&str] = &[
+    "dockerfile",
+    "fabfile",
+    "gruntfile",
+    "gulpfile",
+    "jenkinsfile",
+    "lefthook",
+    "makefile",
+    "noxfile",
+    "taskfile",
+];
 const BUILD_FILES: &[&str] = &[
     ".gitlab-ci.yml",
     ".npmrc",
-    "build.gradle",
-    "build.gradle.kts",
+    "appveyor.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "build",
     "build.rs",
+    "build.xml",
+    "build.zig",
+    "bunfig.toml",
+    "cabal.project",
     "cargo.toml",
     "cmakelists.txt",
+    "composer.json",
+    "configure",
+    "configure.ac",
     "conftest.py",
-    "dockerfile",
-    "gnumakefile",
-    "jenkinsfile",
+    "deno.json",
+    "deno.jsonc",
+    "dodo.py",
+    "dune",
+    "dune-project",
     "justfile",
-    "makefile",
+    "lerna.json",
+    "manage.py",
+    "meson.build",
+    "mix.exs",
+    "module.bazel",
+    "nx.json",
     "package.json",
+    "package.swift",
     "pom.xml",
+    "pre-commit-config.yaml",
+    "project.clj",
     "pyproject.toml",
-    "rakefile",
+    "rebar.config",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "sconstruct",
+    "setup.cfg",
+    "setup.hs",
     "setup.py",
     "sitecustomize.py",
-    "taskfile.yml",
+    "skaffold.yaml",
+    "stack.yaml",
+    "tasks.py",
+    "tox.ini",
+    "tsconfig.json",
+    "turbo.json",
+    "usercustomize.py",
+    "workspace",
+    "wscript",
 ];
 const BUILD_FOLDERS: &[&str] = &[".cargo", ".circleci", ".github"];
 const GIT_FILES: &[&str] = &[".gitattributes", ".gitconfig", ".gitmodules"];
@@ -129,6 +226,29 @@ mod tests {
         check("CLAUDE.md", &[Agent]);
         check(".ssh/authorized_keys", &[Hidden, Login]);
         check("units/backup.timer", &[Login]);
+        for file in [
+            "Procfile",
+            "eslint.config.js",
+            "web/next.config.mjs",
+            "compose.yaml",
+            "docker-compose.prod.yml",
+            "flake.nix",
+            "lefthook.yml",
+            "x.pth",
+            "Gruntfile.js",
+            "configure",
+            "BUILD.bazel",
+            "karma.conf.js",
+            "Dockerfile.dev",
+            "app.csproj",
+            "meson.build",
+        ] {
+            check(file, &[Build]);
+        }
+        check("opencode.json", &[Agent]);
+        for file in ["a.txt", "src/file.rs", "profile.md", "src/compose.rs", "config.json", "docs/build.md"] {
+            check(file, &[]);
+        }
         check(".env", &[Hidden]);
     }
 }

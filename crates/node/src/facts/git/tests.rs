@@ -394,3 +394,34 @@ fn what_was_silent_when_it_was_judged_must_be_at_the_start() {
     site.write("rust-toolchain", "x");
     assert!(recheck(&cargo).unwrap_err().to_string().contains("rust-toolchain"));
 }
+
+#[test]
+fn settings_tell_a_password_where_an_address_has_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let git = folder.path().join(".git");
+    std::fs::create_dir_all(git.join("worktrees/w")).unwrap();
+    std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(git.join("worktrees/w/commondir"), "../..\n").unwrap();
+    let tree = folder.path().join("w");
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::write(tree.join(".git"), format!("gitdir: {}\n", git.join("worktrees/w").display())).unwrap();
+    for (address, tells) in [
+        ("https://example.invalid/a.git", false),
+        ("ssh://git@example.invalid/a.git", false),
+        ("https://ann:pass@example.invalid/a.git", true),
+        ("https://x-access-token:ghp_fixture@example.invalid/a.git", true),
+        ("https://ghp_0123456789abcdef0123@example.invalid/a.git", true),
+        ("git@example.invalid:a.git", false),
+    ] {
+        let settings = format!("[remote \"origin\"]\n\turl = {address}\n");
+        std::fs::write(git.join("config"), settings).unwrap();
+        assert_eq!(tells_a_password(&git.join("config")), tells, "{address}");
+        for from in [folder.path(), &tree, &git] {
+            let found = addresses_have_passwords(from);
+            assert_eq!(found, tells, "{address} from {}", from.display());
+        }
+    }
+    // Another file of that name says nothing of the kind.
+    std::fs::write(folder.path().join("config"), "https://ann:pass@example.invalid").unwrap();
+    assert!(!tells_a_password(&folder.path().join("config")));
+}
