@@ -256,7 +256,7 @@ impl Tools {
     }
 
     async fn permit_alone(&self, call: ToolCall, peer: &Peer, gone: &CancellationToken) -> Permission {
-        self.permitted(call, peer, gone).await.unwrap_or_else(denial)
+        Box::pin(self.permitted(call, peer, gone)).await.unwrap_or_else(denial)
     }
 
     async fn permitted(
@@ -286,14 +286,15 @@ impl Tools {
                 let wait = gate::wait_of(&call);
                 let beside = beside::of(&call, &exec).await;
                 let contained = takes_command.then(CancellationToken::new);
-                let permitting = gate.host.permit((*exec).clone(), beside, &peer, gone, contained.clone());
+                let permitting =
+                    Box::pin(gate.host.permit((*exec).clone(), beside, &peer, gone, contained.clone()));
                 let permitted = match contained {
                     None => permitting.await,
                     Some(contained) => {
-                        let mut permitting = std::pin::pin!(permitting);
+                        let mut permitting = permitting;
                         tokio::select! {
                             permitted = &mut permitting => permitted,
-                            inside = inside::later(&gate.host, &exec) => {
+                            inside = Box::pin(inside::later(&gate.host, &exec)) => {
                                 contained.cancel();
                                 // An answer that came first counts.
                                 match permitting.await {
