@@ -74,7 +74,11 @@ impl Judged {
         files.put_in(&mut facts, &analysis, &folders, line);
         // No recorded folder says anything to git or to launchers.
         let looks = looks(&analysis, &facts, &folders_of(&analysis, &facts, &folders));
-        let silent = Surroundings { repository: Some(Repository::Plain), told: Some(BTreeSet::new()) };
+        let silent = Surroundings {
+            repository: Some(Repository::Plain),
+            told: Some(BTreeSet::new()),
+            ..Surroundings::default()
+        };
         facts.surroundings = looks.into_keys().map(|folder| (folder, silent.clone())).collect();
         let argv = ["sh", "-c", &line.command].map(str::to_owned).into();
         Self { argv, analysis, facts, folders }
