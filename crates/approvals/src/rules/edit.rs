@@ -83,7 +83,8 @@ macro_rules! told_once {
     )+};
 }
 
-// What is wrong is in the words already, and no source of them: whoever writes out sources would say it twice.
+// What is wrong is in the words already, and no source of them: whoever writes out sources
+// would say it twice.
 told_once!(RuleProblem => Rule, Unproven => Unproven, CallProblem => Call, WorkspaceProblem => Workspace);
 
 /// The document after edits, and the edits that take them back.

@@ -26,8 +26,8 @@ pub(super) fn look(folder: &Path) -> Repository {
     }
 }
 
-/// Whether a file holds the settings of a repository and one of the addresses in it has a password or a token: who
-/// reads the file is told that. Blocking.
+/// Whether a file holds the settings of a repository and one of the addresses in it has a password or a
+/// token: who reads the file is told that. Blocking.
 pub(super) fn tells_a_password(file: &Path) -> bool {
     let is_settings = file.file_name().is_some_and(|name| name == "config" || name == "config.worktree")
         && file.parent().is_some_and(|folder| symlink_metadata(folder.join("HEAD")).is_ok());

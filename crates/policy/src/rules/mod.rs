@@ -329,7 +329,8 @@ fn starts_gpg(invocation: Invocation<'_>) -> bool {
         && countersign_commands::git::checks_signatures(&arguments())
 }
 
-/// Whether it is git that gets a pattern of files which was made for secrets: it finds by it what no shell names.
+/// Whether it is git that gets a pattern of files which was made for secrets: it finds by it
+/// what no shell names.
 fn names_secrets_by_pattern(invocation: Invocation<'_>) -> bool {
     let real = invocation.program.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
     let aims = |word: &str| {

@@ -54,8 +54,8 @@ pub(crate) fn is_script(content: &[u8]) -> bool {
     content.starts_with(b"#!")
 }
 
-/// Whether tools of builds, tests and installations look for a file of this name by themselves: one whose ending
-/// says that it is their settings, or that ends as `Makefile` does.
+/// Whether tools of builds, tests and installations look for a file of this name by themselves: one whose
+/// ending says that it is their settings, or that ends as `Makefile` does.
 fn is_looked_for(file: &str) -> bool {
     let stem = file.split('.').next().unwrap_or(file);
     let has_no_ending = !file.contains('.');
