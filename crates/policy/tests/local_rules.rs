@@ -137,6 +137,21 @@ fn what_no_entry_may_cover_no_rule_covers() {
 }
 
 #[test]
+fn one_use_lets_one_command_of_a_text_run() {
+    let limited = |uses: u32| [json!({}), json!({ "limits": { "uses": uses } })];
+    // The rule called 1 was used once.
+    let once = |rules: &[Value], text: &str, expected| {
+        let rules: Vec<Value> = rules.iter().skip(1).cloned().collect();
+        let found = judge(&miss(&["sh", "-c", text]), &own(&rules), None).0;
+        assert_eq!(found, expected, "{text}");
+    };
+    once(&limited(2), "scan a", ALLOWED);
+    once(&limited(2), "scan a; scan b", ASKED);
+    once(&limited(9), "scan a && scan b && scan c && scan d", ASKED);
+    once(&[json!({}), json!({})], "scan a; scan b", ALLOWED);
+}
+
+#[test]
 fn a_rule_counts_for_its_agent_its_session_its_time_and_its_uses() {
     for (more, expected) in [
         (json!({ "agent": "main" }), ALLOWED),

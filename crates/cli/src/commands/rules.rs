@@ -186,7 +186,15 @@ pub(super) async fn rules(paths: &Paths, command: RulesCommand, output: &Output)
             edit(paths, vec![RuleEdit::SwitchPreset { name, to: PresetSwitch::On }], output).await
         }
         RulesCommand::Preset(PresetCommand::Disable { name }) => {
-            edit(paths, vec![RuleEdit::SwitchPreset { name, to: PresetSwitch::Off }], output).await
+            let off = RuleEdit::SwitchPreset { name: name.clone(), to: PresetSwitch::Off };
+            let exit = edit(paths, vec![off], output).await?;
+            let presets = read(paths).presets;
+            let covers =
+                |preset: &&PresetView| preset.switch == PresetSwitch::On && preset.includes.contains(&name);
+            for preset in presets.iter().filter(covers) {
+                output.note(&format!("{} is on and still lets run what {name} does", preset.name));
+            }
+            Ok(exit)
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::surroundings::{self, Doubt as Surrounding};
 use countersign_commands::analysis::{Analysis, Segment};
 use countersign_commands::command::ShellUse;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
+use std::collections::BTreeSet;
 
 /// Rules of our own. They stand beside the entries of the document: an allowing one counts like an entry, a
 /// refusing one wins over everything.
@@ -85,6 +86,8 @@ impl Ruled {
         }
         let mut ruled = Self::default();
         let places = folders_of(analysis, facts, folders);
+        // One use lets one command run, however many of a text it covers.
+        let mut used = BTreeSet::new();
         for (at, ruling) in rulings(analysis, facts, folders, rules, moment).into_iter().enumerate() {
             let (mut allowed, mut held) = (None, None);
             match ruling {
@@ -96,7 +99,13 @@ impl Ruled {
                     held = surroundings::doubt(analysis, at, around, facts);
                     let says_enough =
                         |segment: &Segment| held.is_none() && says_enough(rules, index, segment);
-                    allowed = analysis.segments.get(at).is_some_and(says_enough).then_some(index);
+                    let is_counted = rules.rules().get(index).is_some_and(|rule| rule.limits.uses.is_some());
+                    let has_use = !is_counted || used.insert(index);
+                    allowed = analysis
+                        .segments
+                        .get(at)
+                        .is_some_and(|one| has_use && says_enough(one))
+                        .then_some(index);
                 }
                 None => {}
             }
