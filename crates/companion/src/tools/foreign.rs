@@ -88,18 +88,29 @@ fn patch_as_command(call: &Call) -> Option<Map<String, Value>> {
 /// A call as its parameters show it. Which of these a shell gets to read nobody knows, so that they may be
 /// commands is enough for rules that refuse, and never for one that allows.
 pub(super) fn parameters(call: &Call, home: &Path) -> Parameters {
-    let texts = texts::of(&call.params);
+    let mut texts = texts::of(&call.params);
+    let is_change = CHANGES.iter().any(|(names, ..)| names.contains(&call.tool.as_str()));
+    let mut hosts: Vec<String> = match is_change {
+        true => Vec::new(),
+        false => texts.iter().flat_map(|text| hosts_with_scheme(&text.text)).collect(),
+    };
+    texts.retain(|text| !text.is_prose());
     let is_looked_at = READERS.contains(&call.tool.as_str());
     let commands: Vec<String> = match is_looked_at {
         true => Vec::new(),
-        false => texts.iter().filter(|text| text.may_run()).map(|text| text.text.clone()).collect(),
+        false => texts.iter().map(|text| text.text.clone()).collect(),
     };
-    let is_told = texts.iter().any(|text| text.is_command() && !text.text.trim().is_empty());
+    let is_told = texts.iter().any(texts::Text::is_command);
+    // Where a command goes and what it writes is told by what it does, and not by any word of it.
+    if COMMANDS.contains(&call.tool.as_str()) && command(call).is_some() {
+        return Parameters { commands, nature: CallNature::Acts, hosts: Vec::new(), named: Vec::new() };
+    }
     let fetched = fetched(call);
-    let hosts = match &fetched {
-        Some(host) => vec![host.clone()],
-        None => texts.iter().flat_map(|text| hosts_in(&text.text)).collect(),
-    };
+    match &fetched {
+        Some(host) => hosts = vec![host.clone()],
+        None if is_change => {}
+        None => hosts.extend(texts.iter().flat_map(|text| hosts_alone(&text.text))),
+    }
     let nature = if is_told { CallNature::Acts } else { nature(call, fetched.is_some(), home) };
     let named = texts.iter().flat_map(|text| text.places(&call.workspace, home)).collect();
     Parameters { commands, nature, hosts, named }
@@ -145,22 +156,27 @@ fn host_of(text: &str) -> Option<String> {
     is_plain.then(|| address.host_str().map(|host| host.trim_end_matches('.').to_owned()))?
 }
 
-/// Every host that an address anywhere in a text names, whatever its scheme, and what a text begins with that
-/// may be an address without one.
-fn hosts_in(text: &str) -> Vec<String> {
+/// Every host that an address anywhere in a text names, whatever its scheme.
+fn hosts_with_scheme(text: &str) -> Vec<String> {
     let text = text.to_ascii_lowercase();
-    let words = || text.split(ends_an_address).filter(|word| !word.is_empty());
-    let with_scheme = words().filter_map(|word| {
-        let at = word.find("//")?;
-        let rest = word.get(at..)?;
-        Url::parse(&format!("https:{}", rest.replace('\\', "/"))).ok()
-    });
-    let without = words().filter(|word| word.contains('.') && !word.contains("//"));
-    let without = without.filter_map(|word| Url::parse(&format!("https://{word}")).ok());
-    let hosts = with_scheme.chain(without).filter_map(|address| {
-        address.host_str().map(|host| host.trim_end_matches('.').trim_matches(['[', ']']).to_owned())
+    let hosts = text.split(ends_an_address).filter_map(|word| {
+        let rest = word.get(word.find("//")?..)?;
+        host_named(&format!("https:{}", rest.replace('\\', "/")))
     });
     hosts.collect()
+}
+
+/// Hosts that words of a text may name without a scheme.
+fn hosts_alone(text: &str) -> Vec<String> {
+    let text = text.to_ascii_lowercase();
+    let words = text.split(ends_an_address).filter(|word| word.contains('.') && !word.contains("//"));
+    words.filter_map(|word| host_named(&format!("https://{word}"))).collect()
+}
+
+/// The host of an address, as rules name it.
+fn host_named(address: &str) -> Option<String> {
+    let address = Url::parse(address).ok()?;
+    Some(address.host_str()?.trim_end_matches('.').trim_matches(['[', ']']).to_owned())
 }
 
 /// What stands around an address in a text.

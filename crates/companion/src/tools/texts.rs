@@ -50,9 +50,9 @@ impl Text {
         COMMANDS.contains(&self.name.as_str())
     }
 
-    /// Whether it may be a command: anything but what its member calls words for a reader.
-    pub(super) fn may_run(&self) -> bool {
-        !self.text.trim().is_empty() && (self.is_command() || !PROSE.contains(&self.name.as_str()))
+    /// Whether its member calls it words for a reader, which are neither a command nor a name of anything.
+    pub(super) fn is_prose(&self) -> bool {
+        self.text.trim().is_empty() || PROSE.contains(&self.name.as_str())
     }
 
     /// The file or folder that it may name for who works in `workspace`: as it is written, without `.` and

@@ -3,9 +3,11 @@
 use super::{CallFacts, CallNature, TouchedFile, could_match, is_live};
 use crate::beyond::{Wanted, destinations};
 use crate::facts::Facts;
+use crate::powers::talks;
 use crate::rules::{Moment, reads_by_its_name};
 use countersign_commands::analysis::{Analysis, Segment};
 use countersign_commands::command::carriers::rough;
+use countersign_commands::programs::Name;
 use countersign_protocol::rules::{CallRule, CallSubject, RuleEffect};
 use std::path::{Component, Path, PathBuf};
 
@@ -47,7 +49,19 @@ fn hosts(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<String> {
     };
     let words = analysis.segments.iter().filter(is_read).flat_map(|segment| &segment.words);
     let named = words.flat_map(|word| hosts_in(&word.text));
-    known.chain(named).map(|host| host.trim_end_matches('.').to_lowercase()).collect()
+    let alone = analysis.segments.iter().flat_map(hosts_alone);
+    known.chain(named).chain(alone).map(|host| host.trim_end_matches('.').to_lowercase()).collect()
+}
+
+/// What words of a program that talks to other machines name without a scheme.
+fn hosts_alone(segment: &Segment) -> Vec<String> {
+    let words: Vec<&str> = segment.effective().iter().map(|word| word.text.as_str()).collect();
+    let Some((program, arguments)) = words.split_first() else { return Vec::new() };
+    if !talks(&Name::of(program), arguments) {
+        return Vec::new();
+    }
+    let named = arguments.iter().filter(|word| !word.starts_with('-') && !word.contains("://"));
+    named.flat_map(|word| hosts_in(&format!("://{word}"))).collect()
 }
 
 /// Hosts of the addresses with a scheme in a text.
@@ -65,15 +79,28 @@ fn hosts_in(text: &str) -> Vec<String> {
     hosts.collect()
 }
 
-/// Files that a text has the shell write to, as paths without `.` and `..`.
+/// Files that a text has the shell write to, as paths without `.` and `..`: from each folder that it
+/// may be in by then.
 fn written(analysis: &Analysis, facts: &Facts) -> Vec<PathBuf> {
-    let Some(folder) = facts.cwd.as_ref().map(|cwd| &cwd.real_path) else { return Vec::new() };
-    let files = rough::read(&analysis.source).into_iter().flat_map(|simple| simple.written);
-    let path = |name: String| match name.strip_prefix("~/") {
-        Some(rest) => facts.home.join(rest),
-        None => folder.join(name),
+    let Some(folder) = facts.cwd.as_ref().map(|cwd| cwd.real_path.clone()) else { return Vec::new() };
+    let from = |folder: &Path, name: &str| match name.strip_prefix("~/") {
+        Some(rest) => normal(&facts.home.join(rest)),
+        None => normal(&folder.join(name)),
     };
-    files.map(|name| normal(&path(name))).collect()
+    let mut folders = vec![folder];
+    let mut written = Vec::new();
+    for simple in rough::read(&analysis.source) {
+        if let [cd, target, ..] = simple.words.as_slice()
+            && cd == "cd"
+        {
+            let moved: Vec<PathBuf> = folders.iter().map(|folder| from(folder, target)).collect();
+            folders.extend(moved);
+            folders.truncate(FOLDERS);
+        }
+        let files = simple.written.iter();
+        written.extend(files.flat_map(|name| folders.iter().map(|folder| from(folder, name))));
+    }
+    written
 }
 
 fn normal(path: &Path) -> PathBuf {
@@ -89,3 +116,6 @@ fn normal(path: &Path) -> PathBuf {
     }
     normal
 }
+
+/// Most folders from which a file may be written by one text.
+const FOLDERS: usize = 16;

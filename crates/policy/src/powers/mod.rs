@@ -13,7 +13,7 @@ use countersign_commands::command::carriers::rough;
 use countersign_commands::command::is_assignment;
 use countersign_commands::programs::Name;
 use tables::reaches;
-pub(crate) use tables::{Starts, elevates, is_known, runs_others, starts, subcommand};
+pub(crate) use tables::{Starts, elevates, is_known, runs_others, starts, subcommand, talks};
 
 /// What a command reaches.
 #[derive(Clone, Debug, Eq, PartialEq)]

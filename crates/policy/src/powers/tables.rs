@@ -63,6 +63,11 @@ pub(super) fn reaches(name: &Name, arguments: &[&str]) -> Option<String> {
     (verbs.contains(verb) && !is_local).then(|| format!("{} {verb}", name.as_str()))
 }
 
+/// Whether a program with these arguments talks to other machines.
+pub(crate) fn talks(name: &Name, arguments: &[&str]) -> bool {
+    reaches(name, arguments).is_some()
+}
+
 /// What a program with these arguments starts.
 pub(crate) fn starts<'a>(name: &Name, arguments: &'a [&'a str]) -> Starts<'a> {
     if name.is_shell() {

@@ -251,3 +251,62 @@ async fn what_is_not_offered_is_not_remembered_and_the_card_says_why() {
         assert!(!offer.decisions.contains(&Decision::AllowAlways), "{tool}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_of_changes_reaches_every_tool_that_names_a_file_there() {
+    let rig = rig();
+    let below = rig.real_work();
+    let elsewhere = rig.home.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(rig.work(), elsewhere.join("link")).unwrap();
+    let linked = elsewhere.join("link/a.txt").display().to_string();
+    let rig = rig.with_calls(&[("deny", json!({ "files": { "below": below } }))]);
+    for (tool, params) in [
+        ("Write", write("a.txt")),
+        ("Write", json!({ "file_path": "a.txt" })),
+        ("Edit", json!({ "file_path": "missing", "old_string": "a", "new_string": "b" })),
+        ("NotebookEdit", json!({ "notebook_path": "n.ipynb", "new_source": "x" })),
+        ("notebook_edit", json!({ "notebook_path": "n.ipynb", "new_source": "x" })),
+        ("mcp__files__write_file", json!({ "path": "a.txt", "content": "x" })),
+        ("mcp__files__move_file", json!({ "from": { "path": "/x/y" }, "to": ["a.txt", "b.txt"] })),
+        ("mcp__files__write_file", json!({ "path": linked, "content": "x" })),
+        ("Bash", json!({ "command": "echo x > a.txt" })),
+        ("Bash", json!({ "command": "cd sub; echo x >> ../a.txt" })),
+    ] {
+        rig.check(tool, &params, Told::Refused).await;
+    }
+    // What only looks at files there changes none, and what lies elsewhere is not refused.
+    rig.check("mcp__files__read_file", &json!({ "path": "a.txt" }), Told::Asked).await;
+    rig.check("mcp__files__write_file", &json!({ "path": "/elsewhere/a.txt" }), Told::Asked).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_of_a_tool_or_a_host_reaches_commands_too() {
+    let rig = rig().with_calls(&[
+        ("deny", json!({ "tool": { "name": "Bash" } })),
+        ("deny", json!({ "host": { "host": "docs.rs" } })),
+    ]);
+    rig.check("Bash", &json!({ "command": "ls" }), Told::Refused).await;
+    for text in ["curl https://docs.rs/x", "wget -q docs.rs/x", "tool --from https://docs.rs."] {
+        rig.check("exec_command", &json!({ "cmd": text }), Told::Refused).await;
+    }
+    rig.check("exec_command", &json!({ "cmd": "grep docs.rs a.txt" }), Told::Asked).await;
+    for params in [
+        json!({ "url": "ws://docs.rs/x" }),
+        json!({ "where": ["//docs.rs/x"] }),
+        json!({ "text": "{\"url\": \"docs.rs/x\"}" }),
+    ] {
+        rig.check("mcp__web__get", &params, Told::Refused).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_is_asked_about_is_refused_by_a_rule_and_by_a_policy_of_deny() {
+    let quiet = async |rig: &Rig, tool: &str| {
+        let call = ToolCall { is_quiet: true, ..rig.call(tool, &json!({ "file_path": "a.txt" })) };
+        rig.tools.permit(call, &PEER, CancellationToken::new()).await
+    };
+    let open = rig().with_calls(&[("deny", json!({ "tool": { "name": "Gr*" } }))]);
+    assert_eq!(quiet(&open, "Read").await, Permission::Unasked);
+    assert!(matches!(quiet(&open, "Grep").await, Permission::Deny { failure: ToolFailure::Denied, .. }));
+}
