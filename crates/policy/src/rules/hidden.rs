@@ -173,9 +173,8 @@ impl<'a> Names<'a> {
     }
 
     fn add<'b>(text: &'b str, add: &mut impl FnMut(&'b str)) {
-        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '+');
-        for part in text.split(|c| !is_part(c)).chain(text.split_whitespace()).filter(|part| !part.is_empty())
-        {
+        let ends = |c: char| c.is_whitespace() || ENDS.contains(c);
+        for part in text.split(ends).chain(text.split_whitespace()).filter(|part| !part.is_empty()) {
             add(part);
             add(part.trim_start_matches('-'));
             if let Some(glued) = part.strip_prefix('-').and_then(|rest| rest.get(1..)) {
@@ -429,6 +428,9 @@ const RUN: &[&str] = &[
 
 /// What makes a name of something else: a shell expands it.
 const MADE: &[char] = &['$', '`', '*', '?', '[', '{', '~'];
+
+/// What ends a name in a text, whoever reads that.
+const ENDS: &str = "'\"\\;|&()<>{}[]=,:!`$#@/?*~^%";
 
 /// What quotes in a text, and means nothing in a name.
 const QUOTES: [char; 3] = ['\'', '"', '\\'];

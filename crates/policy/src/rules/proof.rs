@@ -187,6 +187,9 @@ mod tests {
             ("made-up", "do this"),
             ("~/bin/tool", "go"),
             ("/opt/*/bin/t?", ""),
+            ("\u{1b}c31m", ""),
+            ("café", "ouvrir"),
+            ("a+b_c.d", "x"),
             ("*", ""),
         ] {
             assert_eq!(prove(&refusing(program, words)), Ok(()), "{program} {words}");
