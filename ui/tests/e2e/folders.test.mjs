@@ -77,8 +77,9 @@ test('a folder is closed and comes back', () =>
     await tab.click(at('redo'));
     await listed(tab, 4);
     const sent = await edits(tab);
-    assert.deepEqual(sent[0].edits, [{ kind: 'remove-rule', id: 'w-1' }]);
     const [back] = sent[1].edits;
+    const { folder, agent } = back.rule;
+    assert.deepEqual(sent[0].edits, [{ kind: 'close-workspace', folder, agent }]);
     assert.deepEqual([back.kind, back.index, back.rule.id], ['restore-workspace', 0, 'w-1']);
   }));
 
