@@ -38,19 +38,15 @@ pub(super) async fn permission(host: &Host, exec: &ExecRequest) -> Option<Permis
 /// The same, once there is one: a person may open the folder while they are asked about the command. Never
 /// ends where nobody does.
 pub(super) async fn later(host: &Host, exec: &ExecRequest) -> Permission {
+    let mut rules = host.watch_rules();
     loop {
-        // Whoever changes rules meanwhile is heard: this begins to listen before it looks.
-        let mut changed = std::pin::pin!(host.rules_changed());
-        let looked = async {
-            match permission(host, exec).await {
-                Some(inside) => inside,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = &mut changed => {}
-            inside = looked => return inside,
+        // Whoever changes them while they are looked at is heard.
+        rules.mark_unchanged();
+        if let Some(inside) = permission(host, exec).await {
+            return inside;
+        }
+        if rules.changed().await.is_err() {
+            std::future::pending::<()>().await;
         }
     }
 }

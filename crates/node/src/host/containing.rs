@@ -12,6 +12,7 @@ use super::request::{Checked, check};
 use super::{Host, Judged, unwritten};
 use crate::executor::sandbox::{self, PlaceProblem, Unavailable};
 use crate::executor::{Controls, NotStarted, RunOutput, Tap};
+use countersign_approvals::rules::Current;
 use countersign_policy::ContainedCommand;
 use countersign_policy::beyond::destinations;
 use countersign_policy::calls::CallFacts;
@@ -30,6 +31,8 @@ use countersign_protocol::vocabulary::Ask;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -125,11 +128,9 @@ impl Host {
         matches!(evaluate(&judged.subject(&checked), None).verdict, Verdict::Contain(_))
     }
 
-    /// Waits until rules change. Never ends where they no longer can. Dropping it changes nothing.
-    pub async fn rules_changed(&self) {
-        if self.parts.rules.watch().changed().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+    /// Follows the rules.
+    pub fn watch_rules(&self) -> watch::Receiver<Arc<Current>> {
+        self.parts.rules.watch()
     }
 
     /// The folder that a person could open for the agent, so that this command and others there run in a box.
