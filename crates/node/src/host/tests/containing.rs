@@ -217,6 +217,31 @@ async fn a_folder_that_is_opened_while_somebody_is_asked_answers_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_question_about_what_its_asker_runs_ends_when_a_box_can_hold_it() {
+    let place = Arc::new(Place::new("allowlist", "on-miss").await);
+    let mut events = place.rig.approvals.events();
+    let _presenter = place.rig.approvals.presenter();
+    let (opening, contained) = (place.clone(), CancellationToken::new());
+    let moves = contained.clone();
+    let opened = tokio::spawn(async move {
+        let mut rules = opening.rig.host.watch_rules();
+        rules.mark_unchanged();
+        while !matches!(events.recv().await, Ok(Event::Added(_))) {}
+        assert!(!opening.rig.host.would_contain(opening.request()).await);
+        opening.open("coder", Attendance::Attended).await;
+        rules.changed().await.unwrap();
+        assert!(opening.rig.host.would_contain(opening.request()).await);
+        moves.cancel();
+    });
+    let (peer, gone) = (Peer::default(), CancellationToken::new());
+    let permitted = place.rig.host.permit(place.request(), Beside::default(), &peer, &gone, Some(contained));
+    assert_eq!(permitted.await.unwrap(), Outcome::Contained);
+    opened.await.unwrap();
+    assert!(place.rig.approvals.pending().await.is_empty());
+    assert_eq!(place.made(), [false, false], "its asker runs it, and not we");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_wants_a_box_runs_in_one_or_not_at_all() {
     let wants = |place: &Place| ExecRequest { confinement: Some(Confinement::Box), ..place.request() };
     let closed = Place::new("full", "off").await;
