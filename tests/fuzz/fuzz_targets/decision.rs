@@ -13,7 +13,7 @@ use countersign_policy::evaluate::{Answer, Evidence, LocalRules, Origin, Subject
 use countersign_policy::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Repository, Surroundings};
 use countersign_policy::rules::{Folders, Moment, PRESETS, RuleIndex};
 use countersign_policy::surroundings;
-use countersign_protocol::rules::{Attendance, RuleLimits, RuleOrigin, Workspace};
+use countersign_protocol::rules::{Attendance, FolderStanding, RuleLimits, RuleOrigin, Workspace};
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Decision, Security};
 use libfuzzer_sys::fuzz_target;
@@ -112,6 +112,7 @@ static OPENED: LazyLock<Workspace> = LazyLock::new(|| Workspace {
     id: "w-1".into(),
     agent: "*".into(),
     folder: CWD.into(),
+    standing: FolderStanding::Open,
     attendance: Attendance::Attended,
     places: Vec::new(),
     limits: RuleLimits::default(),
@@ -160,7 +161,11 @@ fn facts(argv: &[String], analysis: &Analysis) -> Facts {
         .map(|name| (name.clone().into_owned(), program(&name)))
         .collect();
     let cwd = PathBuf::from(CWD);
-    let silent = Surroundings { repository: Some(Repository::Plain), told: Some(BTreeSet::new()) };
+    let silent = Surroundings {
+        repository: Some(Repository::Plain),
+        told: Some(BTreeSet::new()),
+        ..Surroundings::default()
+    };
     Facts {
         programs,
         cwd: Some(FolderFacts { given: cwd.clone(), real_path: cwd.clone(), dev: 1, ino: 2 }),
