@@ -162,7 +162,7 @@ async fn the_way_out_is_a_socket_inside() {
 socket.socket(socket.AF_UNIX).connect(\"/run/countersign/gate.sock\")
 print(\"open\")'";
     place.check(text, "open\n").await;
-    place.workspace.way_out = Some(WayOut { socket: "/nonexistent".into(), keys: None });
+    place.workspace.way_out = Some(WayOut { socket: place.home().join("no socket"), keys: None });
     let command = place.rig.bench.approve(&owned(&["true"]));
     let refused = place.start(command, Controls::default()).await;
     assert!(matches!(refused, Err(NotStarted::Sandbox(Unavailable::Forbidden { .. }))), "{refused:?}");
