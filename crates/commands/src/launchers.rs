@@ -20,7 +20,7 @@ pub fn asks_for_a_version(arguments: &[&str]) -> bool {
     let asks = |word: &&str| ASKING.contains(word);
     arguments.len() <= MOST_WORDS
         && arguments.iter().any(asks)
-        && arguments.iter().all(|word| asks(word) || matches!(*word, "--verbose" | "-v"))
+        && arguments.iter().all(|word| asks(word) || BESIDE.contains(word))
 }
 
 /// What decides for a program that was typed so and leads to this file. A file that has another name than
@@ -69,7 +69,11 @@ fn is_the_same(called: &Name, file: &Name) -> bool {
 }
 
 /// Words that ask for a version.
-const ASKING: &[&str] = &["--version", "-V", "-Vv", "-v", "-vV", "-version", "version"];
+const ASKING: &[&str] =
+    &["--version", "-V", "-Vv", "-dumpmachine", "-dumpversion", "-v", "-vV", "-version", "version"];
+
+/// Words that say how much of it is wanted.
+const BESIDE: &[&str] = &["--client", "--short", "--verbose", "-v"];
 
 /// Most words of a question for a version.
 const MOST_WORDS: usize = 2;
@@ -134,7 +138,8 @@ mod tests {
 
     #[test]
     fn a_question_for_a_version_is_nothing_else() {
-        for text in ["--version", "-V", "-vV", "version", "--version --verbose", "-v -V"] {
+        for text in ["--version", "-V", "-vV", "version", "--version --verbose", "-v -V", "version --client"]
+        {
             assert!(asks_for_a_version(&text.split(' ').collect::<Vec<_>>()), "{text}");
         }
         for text in ["--verbose", "-V x", "build --version", "", "--version -c", "-v -V -v"] {

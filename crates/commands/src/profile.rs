@@ -41,16 +41,19 @@ pub enum Extension {
     PlainAssignments,
     /// `find … -exec` with programs that only read what is found.
     FindReaders,
+    /// `umask`, `ulimit -a`, `command -v make`: what a shell answers by itself.
+    ShellAnswers,
     /// A form of text.
     Text(shell::Extension),
 }
 
 impl Extension {
     /// Every one of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::LiteralOutput,
         Self::PlainAssignments,
         Self::FindReaders,
+        Self::ShellAnswers,
         Self::Text(shell::Extension::StreamDuplicate),
         Self::Text(shell::Extension::NullDevice),
         Self::Text(shell::Extension::LineContinuation),
@@ -59,6 +62,9 @@ impl Extension {
         Self::Text(shell::Extension::Group),
         Self::Text(shell::Extension::PathNames),
         Self::Text(shell::Extension::Comments),
+        Self::Text(shell::Extension::KnownVariable),
+        Self::Text(shell::Extension::DoubleBracket),
+        Self::Text(shell::Extension::InputFile),
     ];
 
     /// The word for settings, such as `null-device`.
@@ -67,6 +73,7 @@ impl Extension {
             Self::LiteralOutput => "literal-output",
             Self::PlainAssignments => "plain-assignments",
             Self::FindReaders => "find-readers",
+            Self::ShellAnswers => "shell-answers",
             Self::Text(extension) => extension.as_str(),
         }
     }
@@ -81,7 +88,8 @@ impl Extension {
             Self::LiteralOutput => 1,
             Self::PlainAssignments => 1 << 1,
             Self::FindReaders => 1 << 2,
-            Self::Text(extension) => 1 << (3 + extension as u32),
+            Self::ShellAnswers => 1 << 3,
+            Self::Text(extension) => 1 << (4 + extension as u32),
         }
     }
 }

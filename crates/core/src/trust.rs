@@ -426,8 +426,9 @@ fn texts(value: &Value, path: &str) -> Result<Vec<String>, TrustError> {
 }
 
 /// Names of extensions, for errors.
-const EXTENSIONS: &str = "literal-output, plain-assignments, find-readers, stream-duplicate, null-device, line-continuation, \
-                          exit-status, literal-substitution, group, path-names or comments";
+const EXTENSIONS: &str = "literal-output, plain-assignments, find-readers, shell-answers, stream-duplicate, null-device, \
+                          line-continuation, exit-status, literal-substitution, group, path-names, comments, \
+                          known-variable, double-bracket or input-file";
 
 /// Largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1_024 * 1_024;

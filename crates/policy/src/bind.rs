@@ -5,7 +5,7 @@
 mod render;
 
 use crate::facts::{Facts, ProgramFacts};
-use countersign_commands::analysis::{Analysis, Form, OpaqueReason, SHELL, Segment, Transport};
+use countersign_commands::analysis::{Analysis, Form, OpaqueReason, SHELL, Segment, Transport, Word};
 use countersign_commands::command::{self, Divided, Mode, ShellUse, WrapperKind, carriers};
 use countersign_commands::programs;
 use countersign_commands::shell;
@@ -92,6 +92,8 @@ pub enum Allowed {
     Program,
     /// Its program under the name that was typed.
     Named,
+    /// Its program under that name, asked for its version: what else it could be told does not matter.
+    Version,
     /// A `find`, and the programs that it starts.
     Readers,
     /// What a program that is described here does with the project's own tasks, or a script that is what it
@@ -195,10 +197,13 @@ fn step(
     {
         return Err(Unbound::Carrier);
     }
-    if segment.words.iter().any(|word| word.expands && !analysis.is_status(word)) {
+    let is_builtin = analysis.is_harmless_builtin(segment);
+    let told = |word: &Word| if is_builtin { analysis.is_told(word) } else { analysis.is_status(word) };
+    if segment.words.iter().any(|word| word.expands && !told(word)) {
         return Err(Unbound::Expansion);
     }
-    if analysis.is_harmless_builtin(segment) {
+    // A file as input is opened by the shell.
+    if is_builtin || analysis.is_input(segment) {
         return Ok(Step::Builtin);
     }
     if readers {
@@ -208,7 +213,9 @@ fn step(
     let at = match (runner, allowed) {
         (None, _) => segment.candidate.arguments,
         // A package runner would start what the folder has under this name.
-        (Some(_), Allowed::Program | Allowed::Named | Allowed::Readers) => return Err(Unbound::Carrier),
+        (Some(_), Allowed::Program | Allowed::Named | Allowed::Version | Allowed::Readers) => {
+            return Err(Unbound::Carrier);
+        }
         (Some(runner), Allowed::Tasks | Allowed::Words) => runner.at,
     };
     let words = segment.words.get(at..).unwrap_or_default();
@@ -228,18 +235,31 @@ fn step(
             return Err(Unbound::Carrier);
         }
         Allowed::Program | Allowed::Named | Allowed::Readers if runs_others => return Err(Unbound::Carrier),
-        Allowed::Tasks | Allowed::Words if runs_others && !keeps_its_name(path, &executable.text) => {
+        Allowed::Version | Allowed::Tasks | Allowed::Words
+            if runs_others && !keeps_its_name(path, &executable.text) =>
+        {
             return Err(Unbound::Carrier);
         }
-        Allowed::Program | Allowed::Named | Allowed::Readers | Allowed::Tasks | Allowed::Words => {}
+        Allowed::Program
+        | Allowed::Named
+        | Allowed::Version
+        | Allowed::Readers
+        | Allowed::Tasks
+        | Allowed::Words => {}
     }
     Ok(Step::Program { path: started(program)?.to_owned(), at })
 }
 
-/// A `find` under its own name, and what it starts, each with the name that was typed.
+/// A `find` or an `xargs` under its own name, and what it starts, each with the name that was typed.
 fn find(segment: &Segment, facts: &Facts, moved: bool) -> Result<Step, Unbound> {
-    let actions = command::find::actions(&segment.words).ok_or(Unbound::Carrier)?;
-    let named = std::iter::once(0).chain(actions.into_iter().map(|action| action.start));
+    let started_by_it = match command::xargs::fed(&segment.words) {
+        Some(fed) => vec![fed.program],
+        None => {
+            let actions = command::find::actions(&segment.words).ok_or(Unbound::Carrier)?;
+            actions.into_iter().map(|action| action.start).collect()
+        }
+    };
+    let named = std::iter::once(0).chain(started_by_it);
     let pinned = named.map(|at| {
         let typed = &segment.words.get(at).ok_or(Unbound::NotStatic)?.text;
         if moved && typed.contains('/') && !typed.starts_with('/') {

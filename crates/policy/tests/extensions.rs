@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The shells that are installed and must agree about a text of this dialect.
-fn shells(dialect: Dialect) -> Vec<&'static str> {
+pub(crate) fn shells(dialect: Dialect) -> Vec<&'static str> {
     let known = ["/bin/sh", "/bin/bash", "/bin/dash", "/bin/zsh", "/bin/ksh", "/bin/mksh"];
     let reads = |shell: &&str| dialect == Dialect::Posix || shell.ends_with("bash");
     let found: Vec<_> = known
@@ -30,16 +30,16 @@ fn shells(dialect: Dialect) -> Vec<&'static str> {
 
 /// What a shell did with a text whose commands are `show`, which succeeds, and `miss`, which fails.
 #[derive(Debug, Eq, PartialEq)]
-struct Observed {
+pub(crate) struct Observed {
     /// Arguments of each call, in order.
-    calls: Vec<Vec<String>>,
-    succeeded: bool,
-    stdout: String,
+    pub(crate) calls: Vec<Vec<String>>,
+    pub(crate) succeeded: bool,
+    pub(crate) stdout: String,
 }
 
 /// Runs `text` in an empty folder in which nothing may be made. `show` and `miss` are functions of the shell
 /// that write down their arguments; there are no programs.
-fn observe(shell: &str, text: &str) -> Observed {
+pub(crate) fn observe(shell: &str, text: &str) -> Observed {
     let (folder, notes) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let note = notes.path().join("calls");
     let script = format!(

@@ -27,5 +27,6 @@ mod shell_vectors;
 mod shells;
 mod support;
 mod threats;
+mod told;
 mod vectors;
 mod work;

@@ -177,6 +177,14 @@ fn from_reading(text: &str, reading: Reading, profile: Profile) -> Analysis {
         profile,
         extensions,
     };
+    if let Some(span) = analysis.told_to_a_program() {
+        let opaque = Opaque { reason: OpaqueReason::DynamicArgument, span };
+        return Analysis::opaque(analysis.source, Form::Text, profile, opaque);
+    }
+    if let Some(span) = analysis.moved_by_an_input() {
+        let opaque = Opaque { reason: OpaqueReason::Redirect, span };
+        return Analysis::opaque(analysis.source, Form::Text, profile, opaque);
+    }
     analysis.mark_builtins();
     analysis
 }
@@ -209,7 +217,10 @@ fn segments(
 
 fn segment(command: SimpleCommand, profile: Profile) -> Segment {
     let SimpleCommand { operator, negated, assignments, words, span } = command;
-    let mut candidate = command::resolve(&words);
+    let answers =
+        profile.understands(Extension::ShellAnswers) && assignments.is_empty() && command::only_asks(&words);
+    // A shell that reads this starts nothing, whatever stands behind.
+    let mut candidate = if answers { Candidate::itself() } else { command::resolve(&words) };
     let harmless = profile.understands(Extension::PlainAssignments) && assignments.iter().all(is_harmless);
     let assigns = match profile {
         Profile::Reference => is_prelude(&assignments),

@@ -185,17 +185,59 @@ impl Analysis {
             && self.only_operators_between()
     }
 
+    /// The argument list that a text stands for: its words, where it is one plain command that no
+    /// shell does by itself.
+    pub fn as_list(&self) -> Option<Vec<String>> {
+        let [only] = self.segments.as_slice() else { return None };
+        let program = only.words.first()?.text.as_str();
+        let plain = self.words_say_it_all()
+            && !only.words.iter().any(|word| word.expands)
+            && !program.is_empty()
+            && program.trim() == program
+            && !command::is_shells_own(program);
+        plain.then(|| only.words.iter().map(|word| word.text.clone()).collect())
+    }
+
     /// Whether a shell that reads the text runs `segment` itself, without any effect: a safe builtin, or one
     /// that only prints what its words say.
     pub fn is_harmless_builtin(&self, segment: &Segment) -> bool {
         if self.form != Form::Text || !segment.assignments.is_empty() {
             return false;
         }
-        let is_number = |word: &Word| self.is_only_status(word);
-        let prints = self.profile.understands(Extension::LiteralOutput)
-            && segment.words.iter().all(|word| !word.expands || self.is_status(word));
-        command::is_safe_builtin(&segment.words, is_number)
-            || (prints && command::literal_output(&segment.words, is_number))
+        command::is_safe_builtin(&segment.words, |word| self.is_only_status(word))
+            || self.only_prints(segment)
+            || (self.profile.understands(Extension::ShellAnswers) && command::only_asks(&segment.words))
+    }
+
+    /// Whether the shell prints what the words of `segment` say, and nothing that not everybody may know.
+    fn only_prints(&self, segment: &Segment) -> bool {
+        self.profile.understands(Extension::LiteralOutput)
+            && segment.words.iter().all(|word| !word.expands || self.is_told(word))
+            && command::literal_output(&segment.words, |word| self.is_only_status(word))
+    }
+
+    /// Whether `segment` only stands for a file that the next one reads as input.
+    pub fn is_input(&self, segment: &Segment) -> bool {
+        let is = |word: &Word| self.extensions.contains(&(shell::Extension::InputFile, word.span.clone()));
+        segment.words.first().is_some_and(is)
+    }
+
+    /// Where a file is the input of a command that moves the shell: taken for a pipe it would move nothing.
+    fn moved_by_an_input(&self) -> Option<Range<usize>> {
+        let pairs = self.segments.iter().zip(self.segments.iter().skip(1));
+        let mut moved = pairs.filter(|(file, command)| self.is_input(file) && command::moves(&command.words));
+        moved.next().map(|(file, _)| file.span.clone())
+    }
+
+    /// Where a known variable becomes a word of anything but a command that only prints.
+    fn told_to_a_program(&self) -> Option<Range<usize>> {
+        let known = self.extensions.iter().filter(|(used, _)| *used == shell::Extension::KnownVariable);
+        let prints = |span: &Range<usize>| {
+            let mut segments = self.segments.iter();
+            let holds = |segment: &&Segment| segment.words.iter().any(|word| holds(word, span));
+            segments.find(holds).is_some_and(|segment| self.only_prints(segment))
+        };
+        known.map(|(_, span)| span.clone()).find(|span| !prints(span))
     }
 
     /// Notes where a shell that reads the text may evaluate words, so that nothing covers it whatever is said
@@ -219,13 +261,19 @@ impl Analysis {
         word.text == "$?" && self.is_status(word)
     }
 
-    /// Whether a word stands for the last command's status.
+    /// Whether a word stands for the last command's status, perhaps among other letters.
     pub fn is_status(&self, word: &Word) -> bool {
-        self.extensions.iter().any(|(extension, span)| {
-            *extension == shell::Extension::ExitStatus
-                && word.span.start <= span.start
-                && span.end <= word.span.end
-        })
+        self.uses(shell::Extension::ExitStatus, word) && !self.uses(shell::Extension::KnownVariable, word)
+    }
+
+    /// Whether a shell puts something in place of a part of a word that everybody may know: the last
+    /// command's status, or a known variable. Other expansions are never in such a word.
+    pub fn is_told(&self, word: &Word) -> bool {
+        self.uses(shell::Extension::ExitStatus, word) || self.uses(shell::Extension::KnownVariable, word)
+    }
+
+    fn uses(&self, wanted: shell::Extension, word: &Word) -> bool {
+        self.extensions.iter().any(|(extension, span)| *extension == wanted && holds(word, span))
     }
 
     /// Whether nothing but blanks and the operators stands outside the words.
@@ -314,6 +362,11 @@ impl Segment {
         let Some(ShellUse::Script { operand }) = self.candidate.shell else { return &[] };
         self.effective().get(operand + 1..).unwrap_or_default()
     }
+}
+
+/// Whether a place of the text is in a word.
+fn holds(word: &Word, span: &Range<usize>) -> bool {
+    word.span.start <= span.start && span.end <= word.span.end
 }
 
 /// Only the plain name: `bash`, `dash` and the like read start-up files or have a grammar of their own

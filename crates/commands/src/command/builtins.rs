@@ -88,6 +88,39 @@ fn has_form(words: &[Word], effect: Effect, is_number: impl Fn(&Word) -> bool) -
         .is_some_and(|builtin| builtin.effect == effect && builtin.forms.hold(arguments, &is_number))
 }
 
+/// Whether `words`, read by a shell, only ask it something: a mask, a limit, or where a command is found.
+pub fn only_asks(words: &[Word]) -> bool {
+    let Some((name, arguments)) = words.split_first() else { return false };
+    if words.iter().any(|word| word.expands) {
+        return false;
+    }
+    let texts = || arguments.iter().map(|word| word.text.as_str());
+    match name.text.as_str() {
+        "umask" => arguments.is_empty() || texts().eq(["-S"]),
+        // With a number it would set the limit.
+        "ulimit" => texts().all(|text| {
+            text.strip_prefix('-').is_some_and(|letters| {
+                letters.len() == 1 && letters.bytes().all(|byte| byte.is_ascii_alphabetic() && byte != b'p')
+            })
+        }),
+        "times" => arguments.is_empty(),
+        "command" => match arguments.split_first() {
+            Some((option, names)) => {
+                matches!(option.text.as_str(), "-v" | "-V") && names.iter().all(is_plain_name)
+            }
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+/// A name that could be one of a command and is nothing else.
+fn is_plain_name(word: &Word) -> bool {
+    !word.text.is_empty()
+        && !word.text.starts_with('-')
+        && word.text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._+-/".contains(&byte))
+}
+
 /// Whether `words`, read by a shell, could evaluate a word, or assign to what one names: a form that is not
 /// known to be harmless of a builtin that may. A file of the same name does not, so this is asked of
 /// what a shell reads.
@@ -281,6 +314,19 @@ pub fn moves(words: &[Word]) -> bool {
         .find(|word| !matches!(*word, "builtin" | "command" | "--"))
         .is_some_and(|word| matches!(word, "cd" | "chdir" | "popd" | "pushd"))
 }
+
+/// Whether a word means something to a shell and is no program.
+pub fn is_shells_own(word: &str) -> bool {
+    SHELLS_OWN.contains(&word)
+}
+
+/// What shells do by themselves, and whose effect would end with a program of that name.
+const SHELLS_OWN: &[&str] = &[
+    ".", ":", "alias", "bg", "bind", "break", "builtin", "cd", "command", "continue", "declare", "dirs",
+    "disown", "eval", "exec", "exit", "export", "fc", "fg", "getopts", "hash", "help", "history", "jobs",
+    "let", "local", "logout", "popd", "pushd", "read", "readonly", "return", "set", "shift", "shopt",
+    "source", "suspend", "times", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
+];
 
 /// Tests of one word that every shell has and that take it for a text or the name of a file.
 const FILE_TESTS: &[&str] = &[

@@ -11,8 +11,9 @@ mod names;
 mod packages;
 mod shells;
 mod wrappers;
+pub mod xargs;
 
-pub use builtins::{is_safe_builtin, literal_output, may_evaluate, moves};
+pub use builtins::{is_safe_builtin, is_shells_own, literal_output, may_evaluate, moves, only_asks};
 pub use carriers::carries_code;
 pub use names::{RESERVED, base_name, is_assignment};
 pub use shells::{Carried, Language, ShellUse, StartUp};
@@ -141,6 +142,20 @@ pub enum WrapperKind {
 }
 
 impl Candidate {
+    /// What is nothing but its first word with arguments.
+    pub(crate) fn itself() -> Self {
+        Self {
+            mode: Mode::Executable,
+            wrappers: Vec::new(),
+            execution: 0,
+            policy: 0,
+            arguments: 0,
+            shell: None,
+            touches: None,
+            divided: Divided::Nothing,
+        }
+    }
+
     /// Whether it is nothing but a package runner and what the package calls one of its scripts.
     pub fn is_package_script(&self) -> bool {
         self.mode == Mode::PromptOnly(PromptReason::PackageScript) && self.wrappers.is_empty()
@@ -172,16 +187,7 @@ impl Layer {
 
 /// What `words` (executable first, not empty) would really run.
 pub fn resolve(words: &[Word]) -> Candidate {
-    let mut found = Candidate {
-        mode: Mode::Executable,
-        wrappers: Vec::new(),
-        execution: 0,
-        policy: 0,
-        arguments: 0,
-        shell: None,
-        touches: None,
-        divided: Divided::Nothing,
-    };
+    let mut found = Candidate::itself();
     match peel(words, &mut found) {
         Ok(()) => found.mode = mode(words, &mut found),
         Err(reason) => found.mode = Mode::PromptOnly(reason),

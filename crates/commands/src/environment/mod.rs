@@ -7,6 +7,12 @@ use names::{
 };
 use std::collections::BTreeMap;
 
+/// Variables that everybody has and whose values are no secrets: folders, names and kinds of things.
+pub const TOLD: &[&str] = &[
+    "EDITOR", "HOME", "HOSTNAME", "LANG", "LOGNAME", "OLDPWD", "PAGER", "PATH", "PWD", "SHELL", "TERM",
+    "TMPDIR", "TZ", "UID", "USER",
+];
+
 /// Overrides after checking.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Overrides {

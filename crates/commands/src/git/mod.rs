@@ -11,9 +11,13 @@ pub fn is_git(program: &str) -> bool {
     Name::of(program).as_str() == "git"
 }
 
-/// Whether these arguments ask for nothing but the version, for which git looks at no repository.
-pub fn asks_for_its_version(arguments: &[&str]) -> bool {
-    matches!(arguments, ["--version" | "-v"] | ["version"] | ["version", "--build-options"])
+/// Whether these arguments ask for nothing but the version or a list of commands, for which git looks at no
+/// repository.
+pub fn asks_about_itself(arguments: &[&str]) -> bool {
+    matches!(
+        arguments,
+        ["--version" | "-v" | "--help" | "-h"] | ["version" | "help"] | ["version", "--build-options"]
+    )
 }
 
 /// The folder in which git looks for its repository when it is started in `folder`; `None` when it is told

@@ -27,6 +27,8 @@ pub(super) enum TokenKind {
     Close,
     /// One that is an [`Extension`].
     Redirection,
+    /// A file as input: what is read, without the sign.
+    Input(Word),
     End,
 }
 
@@ -45,6 +47,8 @@ pub(super) struct Lexer<'a> {
     pub(super) at: usize,
     pub(super) extensions: Vec<(Extension, Range<usize>)>,
     pub(super) dialect: Dialect,
+    /// Where the `]]` of an open `[[` begins.
+    pub(super) test_end: Option<usize>,
     nodes: usize,
 }
 
@@ -54,7 +58,7 @@ impl<'a> Lexer<'a> {
             return Err(opaque(OpaqueReason::TooLong, 0..text.len()));
         }
         let dialect = if text.starts_with(['-', '+']) { Dialect::Divided } else { Dialect::Posix };
-        Ok(Self { text, at: 0, extensions: Vec::new(), dialect, nodes: 0 })
+        Ok(Self { text, at: 0, extensions: Vec::new(), dialect, test_end: None, nodes: 0 })
     }
 
     /// The next token; at the end of the text always [`TokenKind::End`].

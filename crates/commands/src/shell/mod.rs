@@ -15,6 +15,7 @@ mod moved;
 mod opaque;
 mod parser;
 mod redirect;
+mod told;
 mod word;
 
 pub use moved::{Moved, leading_cd};
@@ -57,8 +58,8 @@ pub struct Word {
     /// Bytes of the source it covers, quotes included.
     pub span: Range<usize>,
     /// Whether a shell could make something else of it: an unquoted `*`, `?`, `[` or `{`, a `~` in front or
-    /// after an unquoted `=` or `:`, or [`Extension::ExitStatus`]. The words `[` and `{}` alone
-    /// stay what they are.
+    /// after an unquoted `=` or `:`, [`Extension::ExitStatus`] or [`Extension::KnownVariable`]. The words `[`
+    /// and `{}` alone stay what they are.
     pub expands: bool,
     /// Whether any part of it is quoted or escaped: such a word is never a keyword or a redirection.
     pub quoted: bool,
@@ -106,6 +107,15 @@ pub enum Extension {
     PathNames,
     /// Nothing but comments, taken for the command that does nothing. The span covers the whole text.
     Comments,
+    /// `$HOME`, `${PWD}`: a variable that everybody has and whose value is no secret
+    /// ([`crate::environment::TOLD`]). Only what prints may have it.
+    KnownVariable,
+    /// `[[ -f README.md ]]`: one test of a plain word, or of two, that is the same in `[`; the words are
+    /// those of `[`. The span covers what opens it.
+    DoubleBracket,
+    /// `< notes.txt`: a file as input, taken for a `cat` of it in a pipe, by which it is judged. The span
+    /// covers sign and name.
+    InputFile,
 }
 
 impl Extension {
@@ -120,15 +130,19 @@ impl Extension {
             Self::Group => "group",
             Self::PathNames => "path-names",
             Self::Comments => "comments",
+            Self::KnownVariable => "known-variable",
+            Self::DoubleBracket => "double-bracket",
+            Self::InputFile => "input-file",
         }
     }
 
     /// Why the newest peer refuses a text with it.
     pub const fn reason(self) -> OpaqueReason {
         match self {
-            Self::StreamDuplicate | Self::NullDevice => OpaqueReason::Redirect,
+            Self::StreamDuplicate | Self::NullDevice | Self::InputFile => OpaqueReason::Redirect,
             Self::LineContinuation => OpaqueReason::LineContinuation,
-            Self::ExitStatus => OpaqueReason::DynamicArgument,
+            Self::ExitStatus | Self::KnownVariable => OpaqueReason::DynamicArgument,
+            Self::DoubleBracket => OpaqueReason::Compound,
             Self::LiteralSubstitution => OpaqueReason::CommandSubstitution,
             Self::Comments => OpaqueReason::Empty,
             Self::Group => OpaqueReason::Group,

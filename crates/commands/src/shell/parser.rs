@@ -71,7 +71,7 @@ impl Parser<'_> {
             TokenKind::Open => self.open(Opener::Parenthesis, token.span),
             TokenKind::Word(word) => self.word(word),
             TokenKind::Assignment(word) => self.simple_command(Start::Assignment(word)),
-            TokenKind::Redirection => Err(opaque(OpaqueReason::Redirect, token.span)),
+            TokenKind::Redirection | TokenKind::Input(_) => Err(opaque(OpaqueReason::Redirect, token.span)),
             TokenKind::Close | TokenKind::End if self.expected == Expected::Any => self.joint(token),
             TokenKind::Close | TokenKind::End | TokenKind::Operator(_) | TokenKind::Semicolon => {
                 Err(opaque(OpaqueReason::SyntaxError, token.span))
@@ -87,6 +87,8 @@ impl Parser<'_> {
             TokenKind::Redirection => return Ok(Progress::More),
             TokenKind::Close => return self.close(Opener::Parenthesis, token.span),
             TokenKind::End => return self.end(),
+            // Of a whole group.
+            TokenKind::Input(_) => return Err(opaque(OpaqueReason::Redirect, token.span)),
             TokenKind::Open | TokenKind::Word(_) | TokenKind::Assignment(_) => {
                 return Err(opaque(OpaqueReason::SyntaxError, token.span));
             }
@@ -194,6 +196,7 @@ impl Parser<'_> {
         let begin = assignments.first().map_or(executable.span.start, |word| word.span.start);
         let mut end = executable.span.end;
         let mut words = vec![executable];
+        let mut input = None;
         let after = loop {
             let token = self.lexer.next(Position::Argument)?;
             match token.kind {
@@ -202,6 +205,15 @@ impl Parser<'_> {
                     words.push(word);
                 }
                 TokenKind::Redirection => end = token.span.end,
+                // Of several only the last would be read, and behind a pipe nothing of what comes through it.
+                TokenKind::Input(file)
+                    if input.is_none()
+                        && !matches!(self.operator, Some(Operator::Pipe | Operator::PipeBoth)) =>
+                {
+                    end = token.span.end;
+                    input = Some(file);
+                }
+                TokenKind::Input(_) => return Err(opaque(OpaqueReason::Redirect, token.span)),
                 TokenKind::Open => return Err(self.parenthesis(&words, token.span)),
                 TokenKind::Operator(_)
                 | TokenKind::Semicolon
@@ -211,7 +223,11 @@ impl Parser<'_> {
             }
         };
         self.check_arguments(&words)?;
-        let operator = self.operator;
+        let mut operator = self.operator;
+        if let Some(file) = input {
+            self.commands.push(reading(file, operator));
+            operator = Some(Operator::Pipe);
+        }
         self.commands.push(SimpleCommand { operator, negated: false, assignments, words, span: begin..end });
         self.joint(after)
     }
@@ -264,6 +280,13 @@ impl Parser<'_> {
         let reason = if is_function { OpaqueReason::FunctionDefinition } else { OpaqueReason::Subshell };
         opaque(reason, span)
     }
+}
+
+/// What an input from a file is judged by: a `cat` of it, in front of the command that reads it.
+fn reading(file: Word, operator: Option<Operator>) -> SimpleCommand {
+    let span = file.span.clone();
+    let cat = Word { text: "cat".to_owned(), ..file.clone() };
+    SimpleCommand { operator, negated: false, assignments: Vec::new(), words: vec![cat, file], span }
 }
 
 enum Start {

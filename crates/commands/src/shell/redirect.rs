@@ -3,7 +3,7 @@
 
 use super::lexer::{Lexer, TokenKind};
 use super::opaque::{Opaque, OpaqueReason};
-use super::{Dialect, Extension, opaque};
+use super::{Dialect, Extension, Word, opaque};
 
 impl Lexer<'_> {
     /// Whether the digit here is the number of a stream and not the begin of a word.
@@ -18,6 +18,11 @@ impl Lexer<'_> {
         let rest = self.rest();
         let operator = rest.trim_start_matches(|next: char| next.is_ascii_digit());
         let recognised = if self.after_blank() { harmless(rest) } else { None };
+        if recognised.is_none()
+            && let Some(file) = self.input_file()
+        {
+            return Ok(TokenKind::Input(file));
+        }
         let Some((extension, length)) = recognised else {
             let end = start + (rest.len() - operator.len()) + 1;
             return Err(opaque(refused(operator), start..end));
@@ -29,6 +34,29 @@ impl Lexer<'_> {
         self.extend(extension, start..self.at);
         Ok(TokenKind::Redirection)
     }
+}
+
+impl Lexer<'_> {
+    /// A file as input, behind a blank: `<` and a plain name that no shell makes anything else of.
+    fn input_file(&mut self) -> Option<Word> {
+        let rest = self.rest();
+        let behind = rest.strip_prefix('<')?;
+        let name = behind.trim_start_matches(' ');
+        let length = name.bytes().take_while(|byte| is_plain(*byte)).count();
+        let (name, after) = name.split_at(length);
+        if !self.after_blank() || name.is_empty() || name.starts_with('-') || !ends_here(after) {
+            return None;
+        }
+        let span = self.at..self.at + rest.len() - after.len();
+        let word = Word { text: name.to_owned(), span: span.clone(), expands: false, quoted: false };
+        self.at = span.end;
+        self.extend(Extension::InputFile, span);
+        Some(word)
+    }
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_./-+,@%".contains(&byte)
 }
 
 /// Which extension `text` begins with, and its length in bytes.

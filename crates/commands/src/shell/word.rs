@@ -38,6 +38,11 @@ impl Lexer<'_> {
             Position::Command => Role::Undecided,
         };
         let mut partial = Partial { word, role };
+        if let Some(text) = self.bracket(position) {
+            partial.word.text.push_str(text);
+            partial.word.span.end = self.at;
+            return Ok(TokenKind::Word(partial.word));
+        }
         while let Some(next) = self.peek() {
             match next {
                 ' ' | '\t' | '\n' | ';' | '|' | '&' | '(' | ')' => break,
@@ -50,6 +55,7 @@ impl Lexer<'_> {
                     self.needs(Dialect::Divided);
                     self.at += 1;
                 }
+                '$' if partial.role == Role::Argument && self.known_variable(&mut partial.word) => {}
                 '$' => self.exit_status_argument(&mut partial)?,
                 _ => self.bare(next, &mut partial)?,
             }
@@ -222,6 +228,7 @@ impl Lexer<'_> {
                     return Ok(());
                 }
                 '$' if self.follows("$?") && partial.role == Role::Argument => self.exit_status(partial),
+                '$' if partial.role == Role::Argument && self.known_variable(&mut partial.word) => {}
                 '$' if partial.role == Role::Argument
                     && self.literal_substitution(&mut partial.word.text) => {}
                 '$' if partial.role.names_program() || !self.is_literal_dollar() => {

@@ -12,15 +12,10 @@ impl Host {
     /// What the policy says about a command text, with the real evaluator and real facts. Nothing runs.
     pub async fn test(&self, params: &TestParams) -> TestResult {
         let agent = AgentId::of(Some(&params.agent));
-        let text = analysis::analyze_text(&params.command);
         // What runs here is an argument list: one plain command is judged as that list, whatever needs a
         // shell as the shell's.
-        let argv: Vec<String> = match text.segments.as_slice() {
-            [only] if text.words_say_it_all() && !only.words.iter().any(|word| word.expands) => {
-                only.words.iter().map(|word| word.text.clone()).collect()
-            }
-            _ => vec!["sh".to_owned(), "-c".to_owned(), params.command.clone()],
-        };
+        let list = analysis::analyze_text(&params.command).as_list();
+        let argv = list.unwrap_or_else(|| vec!["sh".to_owned(), "-c".to_owned(), params.command.clone()]);
         let verdict = |verdict: &Verdict| match verdict {
             Verdict::Allow(_) => TestVerdict::Allow,
             Verdict::Contain(_) => TestVerdict::Contain,

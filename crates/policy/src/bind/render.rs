@@ -36,6 +36,11 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
             let (name, value) = word.text.split_once('=').ok_or(Unbound::NotStatic)?;
             pieces.push((word.span.clone(), format!("{name}={}", quoted(value))));
         }
+        if analysis.is_input(segment) {
+            let file = segment.words.last().ok_or(Unbound::NotStatic)?;
+            pieces.push((file.span.clone(), format!("< {}", file.text)));
+            continue;
+        }
         let first = step.first();
         for (index, word) in segment.words.iter().enumerate() {
             let piece = match step {
@@ -72,6 +77,9 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
             | Extension::LiteralSubstitution
             | Extension::PathNames
             | Extension::Comments
+            | Extension::KnownVariable
+            | Extension::DoubleBracket
+            | Extension::InputFile
             | Extension::Group => {}
         }
     }
@@ -91,14 +99,26 @@ fn argument(analysis: &Analysis, word: &Word) -> Result<String, Unbound> {
         return Ok(quoted(&word.text));
     }
     let source = analysis.source.get(word.span.clone()).ok_or(Unbound::NotStatic)?;
-    if source == "$?" {
-        return Ok("\"$?\"".to_owned());
-    }
-    let inner = source.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or(Unbound::Expansion)?;
-    if inner.contains(['"', '\\', '`']) || inner.replace("$?", "").contains('$') {
+    let inner = match source.strip_prefix('"') {
+        Some(rest) => rest.strip_suffix('"').ok_or(Unbound::Expansion)?,
+        // What stands bare beside a variable must be the same in quotes.
+        None if source.bytes().all(is_plain) => source,
+        None => return Err(Unbound::Expansion),
+    };
+    let told = |at: usize| {
+        let at = word.span.start + at + usize::from(source.len() > inner.len());
+        let told = [Extension::ExitStatus, Extension::KnownVariable];
+        analysis.extensions.iter().any(|(extension, span)| span.start == at && told.contains(extension))
+    };
+    if inner.contains(['"', '\\', '`']) || !inner.match_indices('$').all(|(at, _)| told(at)) {
         return Err(Unbound::Expansion);
     }
-    Ok(source.to_owned())
+    Ok(format!("\"{inner}\""))
+}
+
+/// Whether a letter means itself to every shell, in quotes and without, or belongs to what is told.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"$?{}_./:,+-".contains(&byte)
 }
 
 fn quoted(text: &str) -> String {

@@ -88,18 +88,8 @@ impl Order {
 /// The argument list that a text stands for: its words where it is one plain command, and the shell's
 /// otherwise. Whatever comes out is what is analysed, shown and run.
 fn argv(text: &str) -> Vec<String> {
-    let analysis = analysis::analyze_text(text);
-    if let [only] = analysis.segments.as_slice()
-        && analysis.words_say_it_all()
-        && !only.words.iter().any(|word| word.expands)
-        && let Some(program) = only.words.first()
-        && !program.text.is_empty()
-        && program.text.trim() == program.text
-        && !SHELLS_OWN.contains(&program.text.as_str())
-    {
-        return only.words.iter().map(|word| word.text.clone()).collect();
-    }
-    vec![SHELL.to_owned(), "-c".to_owned(), text.to_owned()]
+    let list = analysis::analyze_text(text).as_list();
+    list.unwrap_or_else(|| vec![SHELL.to_owned(), "-c".to_owned(), text.to_owned()])
 }
 
 /// What agents are told of the parameters.
@@ -156,14 +146,6 @@ const KNOWN: &[&str] = &[
 
 /// What reads a text that is more than one plain command.
 const SHELL: &str = "/bin/sh";
-
-/// Words that mean something to a shell and are no programs.
-const SHELLS_OWN: &[&str] = &[
-    ".", ":", "alias", "bg", "bind", "break", "builtin", "cd", "command", "continue", "declare", "dirs",
-    "disown", "eval", "exec", "exit", "export", "fc", "fg", "getopts", "hash", "help", "history", "jobs",
-    "let", "local", "logout", "popd", "pushd", "read", "readonly", "return", "set", "shift", "shopt",
-    "source", "suspend", "times", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
-];
 
 /// Bytes of a command: Linux passes no longer argument to the shell.
 const MAX_COMMAND: usize = 131_071;
