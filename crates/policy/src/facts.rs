@@ -5,7 +5,7 @@ mod reached;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-pub use reached::{Below, Hidden, Ignored, Kind, Leads, Links, Looked, ROOT, Reached, Tree, Twin};
+pub use reached::{Below, Hidden, Ignored, Kind, Leads, Links, Looked, Names, ROOT, Reached, Tree, Twin};
 
 /// Everything probed for one request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -125,7 +125,7 @@ fn question(invocation: Invocation<'_>) -> Question {
     let arguments: Vec<&str> = invocation.arguments.iter().map(|argument| argument.text).collect();
     let real = invocation.program.real_path.as_deref();
     if [Some(invocation.typed), real.and_then(|real| real.to_str())].into_iter().flatten().any(git::is_git) {
-        return match git::asks_for_its_version(&arguments) || git_adds(&arguments) {
+        return match git::asks_about_itself(&arguments) || git_adds(&arguments) {
             true => Question::None,
             false => {
                 Question::Repository(invocation.folder.and_then(|folder| git::start(folder, &arguments)))

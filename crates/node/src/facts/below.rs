@@ -2,7 +2,7 @@
 //! Bounded in entries and in time: what was not looked at is unknown.
 
 use super::reached::{End, resolve};
-use countersign_policy::facts::{Below, Hidden, Ignored, Links, Tree, Twin};
+use countersign_policy::facts::{Below, Hidden, Ignored, Links, Names, Tree, Twin};
 use countersign_policy::rules::{
     certainly_matches, could_match, is_secret_at, is_secret_below, leaves_out, reads_name,
 };
@@ -98,6 +98,7 @@ impl Walk {
                     Met::Nothing => {}
                     Met::Folder(real, below) => left.push(Folder { real, below, ignore: Rc::clone(&ignore) }),
                     Met::Secret => return Below::Secret(entry.path().display().to_string()),
+                    Met::Misread => return Below::Misread(entry.path().display().to_string()),
                     Met::Unclear => return Below::Unfinished,
                 }
             }
@@ -119,10 +120,16 @@ impl Walk {
         if tree.hidden == Hidden::Skipped && name.starts_with('.') && !shown {
             return Met::Nothing;
         }
+        let is_named = kind.is_dir() || reads_name(tree, &name);
+        let stays = || !kind.is_dir() && splits_into_nothing(tree, &folder.real, &name);
+        if is_named && !tree.names.include(&name) && !stays() {
+            return Met::Misread;
+        }
         let below = format!("{}{name}", folder.below);
         if kind.is_dir() {
             let stored = folder.real.ends_with(".git") && name == "objects";
-            let published = tree.links == Links::Skipped && PUBLISHED.contains(&&*name);
+            let published =
+                tree.names == Names::Any && tree.links == Links::Skipped && PUBLISHED.contains(&&*name);
             return match stored || published {
                 true => Met::Nothing,
                 false => Met::Folder(entry.path(), below + "/"),
@@ -177,6 +184,20 @@ impl Walk {
     }
 }
 
+/// Whether a name with blanks, printed on a line and read again, comes to names of which there is none, so
+/// that nothing is read for it.
+fn splits_into_nothing(tree: &Tree, folder: &Path, name: &str) -> bool {
+    let is_nothing = |folder: &Path, part: &str| {
+        !part.is_empty()
+            && Names::Plain.include(part)
+            && std::fs::symlink_metadata(folder.join(part))
+                .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    };
+    let mut parts = name.split(' ');
+    let first = parts.next().unwrap_or_default();
+    is_nothing(folder, first) && parts.all(|part| is_nothing(Path::new(&tree.from), part))
+}
+
 /// A folder that is yet to be looked into.
 struct Folder {
     real: PathBuf,
@@ -190,6 +211,7 @@ enum Met {
     Nothing,
     Folder(PathBuf, String),
     Secret,
+    Misread,
     Unclear,
 }
 

@@ -70,7 +70,8 @@ pub(super) fn changed(then: &Reached, folder: &Path, home: &Path) -> Option<(Pat
     }
     now.trees.iter().find_map(|(tree, below)| match (then.trees.get(tree), below) {
         (Some(Below::Secret(_)), _) | (_, Below::Harmless | Below::Unfinished) => None,
-        (_, Below::Secret(path)) => {
+        (Some(Below::Misread(_)), Below::Misread(_)) => None,
+        (_, Below::Secret(path) | Below::Misread(path)) => {
             Some((Path::new(&tree.from).join(&tree.root), format!("expected nothing like {path} in it")))
         }
     })

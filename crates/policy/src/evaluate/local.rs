@@ -35,6 +35,7 @@ impl LocalRules<'_> {
         match self {
             Self::Known { rules, .. } => match rules.rules().get(index) {
                 Some(rule) if rules::names_its_tasks(rule) => Allowed::Tasks,
+                Some(rule) if rules::asks_for_a_version(rule) => Allowed::Version,
                 Some(CommandRule { arguments: ArgumentRule::Exact { .. }, .. }) => Allowed::Words,
                 Some(_) => Allowed::Named,
                 None => Allowed::Program,

@@ -90,6 +90,26 @@ pub struct Tree {
     pub only: Vec<String>,
     /// Names of files and folders that are certainly left out.
     pub except: Vec<String>,
+    /// Names that may be met.
+    pub names: Names,
+}
+
+/// Which names a command can stand.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Names {
+    /// All.
+    Any,
+    /// Those that stay one word and no flag when they are printed on a line and read again: no blank, quote
+    /// or backslash in them, and no dash in front.
+    Plain,
+}
+
+impl Names {
+    /// Whether a name is one of them.
+    pub fn include(self, name: &str) -> bool {
+        let plain = |byte: u8| byte.is_ascii_graphic() && !b"\"'\\".contains(&byte);
+        self == Self::Any || (!name.starts_with('-') && name.bytes().all(plain))
+    }
 }
 
 /// Whether names with a dot in front are read.
@@ -126,6 +146,8 @@ pub enum Below {
     Harmless,
     /// This does.
     Secret(String),
+    /// This has a name that the command cannot stand.
+    Misread(String),
     /// Too much to look at all of it; what was seen is harmless.
     Unfinished,
 }

@@ -189,7 +189,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
             Operands::Script(Script::Jq),
         )],
     ),
-    plain(&["zcat"], &[only(Nature::Reads, "--", Operands::Paths)]),
+    plain(&["zcat", "bzcat", "xzcat"], &[only(Nature::Reads, "--", Operands::Paths)]),
     Program {
         names: &["gzip"],
         style: FlagStyle::Clustered,
@@ -317,7 +317,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         &["ps"],
         &[only(
             Nature::Reads,
-            "-a -A -d -e -f -F -H -j -l -p=# -w -aux",
+            "-a -A -d -e -f -F -H -j -l -p=# -w -aux -o= --sort= --no-headers --forest",
             Operands::Words(&["a", "ax", "aux", "auxw", "auxww", "axu", "axuf", "axo", "x", "u"]),
         )],
     ),
@@ -329,7 +329,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
             Operands::Text,
         )],
     ),
-    plain(&["lsof"], &[only(Nature::Reads, "-i[=] -n -P -p= -t -a -c= -u=", Operands::Text)]),
+    plain(&["lsof"], &[only(Nature::Reads, "-i[=] -n -P -p= -t -a -c= -u= -s[=]", Operands::Text)]),
     plain(
         &[
             "md5sum",
@@ -358,6 +358,133 @@ pub(crate) const PROGRAMS: &[Program] = &[
             Operands::Paths,
         )],
     ),
-    // A second operand would be written to, so only standard input.
-    plain(&["xxd"], &[only(Nature::Reads, "-a -b -c=# -d -e -g=# -i -l=# -p -s=# -u", Operands::None)]),
+    // A second operand would be written to.
+    plain(&["xxd"], &[only(Nature::Reads, "-a -b -c=# -d -e -g=# -i -l=# -p -s=# -u", Operands::File)]),
+    // The letters alone say that an archive is listed. Left out are those that start a program of their own
+    // (`-I`, `--to-command`, `--checkpoint-action`) or read names from a file (`-T`).
+    Program {
+        names: &["tar", "gtar", "bsdtar"],
+        style: FlagStyle::Words,
+        leading: "",
+        commands: &[
+            lists("tf"),
+            lists("-tf"),
+            lists("tvf"),
+            lists("-tvf"),
+            lists("tzf"),
+            lists("-tzf"),
+            lists("tvzf"),
+            lists("-tvzf"),
+            lists("tzvf"),
+            lists("-tzvf"),
+            lists("ztf"),
+            lists("-ztf"),
+            lists("ztvf"),
+            lists("-ztvf"),
+            lists("tjf"),
+            lists("-tjf"),
+            lists("tjvf"),
+            lists("-tjvf"),
+            lists("tvjf"),
+            lists("-tvjf"),
+            lists("tJf"),
+            lists("-tJf"),
+            lists("tJvf"),
+            lists("-tJvf"),
+            lists("tvJf"),
+            lists("-tvJf"),
+            lists("--list -f"),
+            lists("--list --file"),
+            lists("-t -f"),
+            lists("-t -v -f"),
+        ],
+    },
+    Program {
+        names: &["unzip"],
+        style: FlagStyle::Words,
+        leading: "",
+        commands: &[
+            lists("-l"),
+            lists("-v"),
+            lists("-lv"),
+            lists("-vl"),
+            lists("-lq"),
+            lists("-Z1"),
+            lists("-Z -1"),
+            lists("-Z"),
+        ],
+    },
+    plain(&["zipinfo"], &[only(Nature::Reads, "-1 -2 -s -m -l -v -h -t -z", Operands::File)]),
+    // What is printed is a page of the system, by its name; a path would be read as one.
+    Program {
+        names: &["man"],
+        style: FlagStyle::Words,
+        leading: "",
+        commands: &[only(
+            Nature::Reads,
+            "-a,--all -f,--whatis -k,--apropos -w,--where,--path,--location",
+            Operands::Text,
+        )],
+    },
+    plain(
+        &["whatis", "apropos"],
+        &[only(
+            Nature::Reads,
+            "-s,--sections= -l,--long -e,--exact -r,--regex -w,--wildcard",
+            Operands::Text,
+        )],
+    ),
+    plain(&["whereis"], &[only(Nature::Reads, "-b -m -s -u", Operands::Text)]),
+    plain(&["locale"], &[only(Nature::Reads, "-a,--all-locales -m,--charmaps -c -k", Operands::Text)]),
+    plain(&["getconf"], &[only(Nature::Reads, "-a", Operands::Text)]),
+    plain(
+        &["who"],
+        &[only(Nature::Reads, "-a -b -d -H -l -m -p -q -r -s -t -T -u", Operands::Words(&["am", "i"]))],
+    ),
+    plain(&["w"], &[only(Nature::Reads, "-h -s -f -i", Operands::None)]),
+    plain(&["lsmod", "clear"], &[only(Nature::Reads, "", Operands::None)]),
+    plain(&["tput"], &[only(Nature::Reads, "", Operands::Words(&["cols", "lines", "colors"]))]),
+    plain(
+        &["printenv"],
+        &[Command {
+            words: "",
+            nature: Nature::Reads,
+            flags: "",
+            operands: Operands::Named(countersign_commands::environment::TOLD),
+        }],
+    ),
+    // Without `-r` it looks no names up.
+    plain(
+        &["ss"],
+        &[only(
+            Nature::Reads,
+            "-t,--tcp -u,--udp -w -x,--unix -l,--listening -a,--all -n,--numeric -p,--processes -4 -6 -s,--summary -H,--no-header -O -e -m -o -i",
+            Operands::None,
+        )],
+    ),
+    Program {
+        names: &["dpkg"],
+        style: FlagStyle::Words,
+        leading: "",
+        commands: &[
+            told("-l"),
+            told("--list"),
+            told("-L"),
+            told("--listfiles"),
+            told("-s"),
+            told("--status"),
+            told("-S"),
+            told("--search"),
+        ],
+    },
 ];
+
+/// An archive's list: one file, then names of what is in it.
+const fn lists(words: &'static str) -> Command {
+    Command { words, nature: Nature::Reads, flags: "", operands: Operands::Archive }
+}
+
+/// What the system's own records say of names.
+const fn told(words: &'static str) -> Command {
+    Command { words, nature: Nature::Reads, flags: "", operands: Operands::Text }
+}

@@ -128,8 +128,12 @@ pub(crate) const PROGRAMS: &[Program] = &[Program {
             Operands::None,
         ),
         reads("remote get-url", "--push --all", Operands::Text),
-        asks("remote show", "-n -v"),
+        // With a name it asks that server.
+        reads("remote show", "", Operands::None),
         reads("remote", "-v,--verbose", Operands::None),
+        reads("help", "", Operands::None),
+        reads("--help", "", Operands::None),
+        reads("-h", "", Operands::None),
         // A second operand would be the value to set.
         reads(
             "config",

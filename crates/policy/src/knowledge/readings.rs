@@ -27,11 +27,53 @@ pub(crate) fn is_read_otherwise(name: &str, words: &[&str]) -> bool {
         "strings" => words.iter().any(|word| word.starts_with('@')),
         // Where the flags are not understood the whole line is read once more, as other flags.
         "ps" => {
-            clusters().any(|word| word.len() > 2 && word.contains('p'))
+            let Some(words) = without_columns(words) else { return true };
+            let odd = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.len() > 2;
+            words.iter().any(|word| odd(word) && word.contains('p'))
                 || words.iter().filter(|word| !word.starts_with('-')).count() > 1
         }
+        // A word with a slash is a file, and others could be expressions of the formatter.
+        "man" | "whatis" | "apropos" => words.iter().any(|word| {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._+:@-[".contains(&byte);
+            !word.bytes().all(plain)
+        }),
         _ => false,
     }
+}
+
+/// The words of a `ps` without the columns that it is told to show or to sort by; `None` where one of them is
+/// not known, so that the line could be read once more, as other flags.
+pub(crate) fn without_columns<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
+    let mut rest = Vec::with_capacity(words.len());
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        if let Some(keys) = word.strip_prefix("--sort=") {
+            let known = |key: &str| PS_COLUMNS.contains(&key.trim_start_matches(['+', '-']));
+            if !keys.split(',').all(known) {
+                return None;
+            }
+        } else if let Some((letters, behind)) = word.strip_prefix('-').and_then(|word| word.split_once('o'))
+            && !letters.starts_with('-')
+        {
+            if !behind.is_empty() || letters.contains('p') || !words.next().is_some_and(are_columns) {
+                return None;
+            }
+            if !letters.is_empty() {
+                rest.push(word.get(..=letters.len())?);
+            }
+        } else {
+            rest.push(word);
+        }
+    }
+    Some(rest)
+}
+
+/// Whether a list of columns, each perhaps with a title, shows nothing but what is known.
+fn are_columns(list: &str) -> bool {
+    list.split(',').all(|column| {
+        let (name, title) = column.split_once('=').unwrap_or((column, ""));
+        PS_COLUMNS.contains(&name) && title.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// Whether a program, called by this name or path, could take orders from a file among `words` that its table
@@ -60,6 +102,59 @@ const SOURCES: &[&str] = &["c", "cc", "cpp", "cxx"];
 /// Letters of `tree` that take a value.
 const TREE_VALUES: &str = "HILPTo";
 
+/// Columns of `ps` that show nothing of a process's environment.
+const PS_COLUMNS: &[&str] = &[
+    "%cpu",
+    "%mem",
+    "args",
+    "cls",
+    "cmd",
+    "comm",
+    "command",
+    "cputime",
+    "egroup",
+    "etime",
+    "etimes",
+    "euser",
+    "group",
+    "lstart",
+    "lwp",
+    "ni",
+    "nice",
+    "nlwp",
+    "pcpu",
+    "pgid",
+    "pid",
+    "pmem",
+    "ppid",
+    "pri",
+    "psr",
+    "rss",
+    "rssize",
+    "ruser",
+    "s",
+    "sess",
+    "sid",
+    "size",
+    "start",
+    "start_time",
+    "stat",
+    "state",
+    "stime",
+    "sz",
+    "tid",
+    "time",
+    "tname",
+    "tt",
+    "tty",
+    "ucmd",
+    "uid",
+    "user",
+    "vsize",
+    "vsz",
+    "wchan",
+];
+
 /// Letters of `xxd` that take a number.
 const XXD_NUMBERS: &str = "cgls";
 
@@ -81,8 +176,18 @@ mod tests {
         check(false, &["tree -aL 2", "tree -P x src", "tree -ahI x", "tree --prune -L 1", "tree -"]);
         check(true, &["xxd -bc a -b", "xxd -ps=OUT", "xxd -cols", "xxd -c=5", "xxd -us a -i", "xxd -pp"]);
         check(false, &["xxd -l 64", "xxd -s 16 -l 32", "xxd -c16 -b", "xxd -p"]);
-        check(true, &["ps -axp 1", "ps -pe", "ps -w u aux auxw"]);
-        check(false, &["ps aux", "ps -ef", "ps -p 1"]);
+        check(true, &["ps -axp 1", "ps -pe", "ps -w u aux auxw", "ps -o environ", "ps -o pid,xe", "ps -oe"]);
+        check(true, &["ps -e -o", "ps -poe pid", "ps --sort=environ", "ps -o pid=a/b", "ps u -o pid x"]);
+        check(
+            false,
+            &["ps aux", "ps -ef", "ps -p 1", "ps -p 1 -o comm=", "ps -eo pid,ppid,cmd --sort=-%mem"],
+        );
+    }
+
+    #[test]
+    fn a_page_of_the_system_is_no_path() {
+        check(true, &["man ./x", "man ../x.1", "man page.1/x", "man 'a b'", "man a=b"]);
+        check(false, &["man ls", "man 3 printf", "man git-log", "man -k printf", "whatis ls", "man ["]);
     }
 
     #[test]

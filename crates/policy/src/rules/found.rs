@@ -3,11 +3,11 @@
 //! searched in the place of what is found there.
 
 use super::places::ReadingPlace;
-use super::{Argument, Invocation, reads, shape, trees};
+use super::{Argument, Invocation, handed, reads, shape, trees};
 use crate::facts::{Facts, Tree};
 use crate::knowledge::{self, Command, Nature, Operands, Program};
 use crate::work;
-use countersign_commands::analysis::{Segment, Word};
+use countersign_commands::analysis::{Analysis, Segment, Word};
 use countersign_commands::command::find::{FOUND, actions, starts};
 use countersign_commands::command::{Mode, PromptReason};
 use countersign_protocol::rules::SecretPlaces;
@@ -19,7 +19,7 @@ pub(super) fn without_readers(
     segment: &Segment,
     folder: Option<&str>,
     facts: &Facts,
-    covered: impl Fn(Invocation<'_>) -> bool,
+    covered: impl Fn(Invocation<'_>) -> Option<usize>,
 ) -> Option<Vec<Word>> {
     if segment.candidate.mode != Mode::PromptOnly(PromptReason::Carrier)
         || !segment.candidate.wrappers.is_empty()
@@ -40,7 +40,8 @@ pub(super) fn without_readers(
         let words = segment.words.get(action.clone())?;
         let below = |start: &str| folder.map(|folder| trees::of_find(&texts, &[start], folder));
         if !starts.iter().all(|start| {
-            below(start).is_some_and(|below| only_reads(words, start, &below, place, facts, &covered))
+            below(start)
+                .is_some_and(|below| only_reads(words, start, &below, place, facts, &covered).is_some())
         }) {
             return None;
         }
@@ -50,6 +51,31 @@ pub(super) fn without_readers(
     }
     kept.extend_from_slice(segment.words.get(at..)?);
     Some(kept)
+}
+
+/// The rule that covers the program which an `xargs` starts for the names that the command in front of it
+/// prints, if it only reads them and `covered` says so too.
+pub(super) fn fed_with_names(
+    analysis: &Analysis,
+    at: usize,
+    folder: Option<&str>,
+    facts: &Facts,
+    covered: impl Fn(Invocation<'_>) -> Option<usize>,
+) -> Option<usize> {
+    let words = handed::program(analysis.segments.get(at)?)?;
+    let trees = handed::trees(analysis, at, folder?)?;
+    if !work::pay(PAIR_UNITS * trees.len()) {
+        return None;
+    }
+    let place = ReadingPlace::new(folder, facts.home.to_str(), &facts.reached);
+    let mut rule = None;
+    for (root, tree) in trees {
+        if !reads::is_harmless(&tree, &facts.reached) {
+            return None;
+        }
+        rule = Some(only_reads(&words, &root, &[tree], place, facts, &covered)?);
+    }
+    rule
 }
 
 /// Work of holding one program with one folder against what is known and against the rules.
@@ -77,43 +103,43 @@ fn stands_for_files(
     })
 }
 
-/// Whether a program only reads files below `start`, and no secret among them.
+/// The rule that covers a program which only reads files below `start`, and no secret among them.
 fn only_reads(
     words: &[Word],
     start: &str,
     below: &[Tree],
     place: ReadingPlace<'_>,
     facts: &Facts,
-    covered: impl Fn(Invocation<'_>) -> bool,
-) -> bool {
-    let Some((typed, arguments)) = words.split_first() else { return false };
+    covered: impl Fn(Invocation<'_>) -> Option<usize>,
+) -> Option<usize> {
+    let (typed, arguments) = words.split_first()?;
     // What git would obey in the folders that are found, nobody looks at.
     if countersign_commands::git::is_git(&typed.text) {
-        return false;
+        return None;
     }
-    let Some(known) = facts.programs.get(&typed.text) else { return false };
+    let known = facts.programs.get(&typed.text)?;
     let real = known.real_path.as_deref().and_then(Path::to_str).and_then(knowledge::program);
-    let (Some(program), Some(real)) = (knowledge::program(&typed.text), real) else { return false };
+    let (program, real) = (knowledge::program(&typed.text)?, real?);
     // What a name is known for is known of what was installed under it.
     if !std::ptr::eq(program, real) || known.writable || typed.text.contains('/') {
-        return false;
+        return None;
     }
     let found = reads::below(start);
     let text = |word: &Word| if word.text == FOUND { found.clone() } else { word.text.clone() };
     let texts: Vec<String> = arguments.iter().map(text).collect();
     let words: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let Some(command) = program.command(&words) else { return false };
+    let command = program.command(&words)?;
     if !matches!(command.nature, Nature::Prints | Nature::Reads | Nature::ReadsTrees) {
-        return false;
+        return None;
     }
     // A name is only ever a file that is read: as a script, a pattern or the value of a flag it would
     // be what is done.
     if !stands_for_files(program, command, &words, arguments, place) {
-        return false;
+        return None;
     }
     // What lies below may be a secret although nothing in its name was seen.
     if place.is_secret(SecretPlaces::RefusedInTrees, start) {
-        return false;
+        return None;
     }
     let arguments: Vec<Argument<'_>> = words.iter().map(|text| Argument { text, expands: false }).collect();
     let harmless =
@@ -129,8 +155,8 @@ fn only_reads(
         reached: &facts.reached,
     };
     let opens = command.nature != Nature::Prints && !reads::only_lists(invocation);
-    harmless
+    let may = harmless
         && !knowledge::is_read_otherwise(&typed.text, &words)
-        && (!opens || below.iter().all(|tree| reads::is_harmless(tree, &facts.reached)))
-        && covered(invocation)
+        && (!opens || below.iter().all(|tree| reads::is_harmless(tree, &facts.reached)));
+    if may { covered(invocation) } else { None }
 }

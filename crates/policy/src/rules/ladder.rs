@@ -223,6 +223,9 @@ pub(super) fn fits_table(command: &Command, mut full: ArgumentShape, invocation:
             }
         }
         Operands::Anything
+        | Operands::Archive
+        | Operands::File
+        | Operands::Named(_)
         | Operands::None
         | Operands::Paths
         | Operands::Prefixed(_)
@@ -395,7 +398,13 @@ fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) 
         | Operands::Search
         | Operands::Text
         | Operands::Anything => true,
-        Operands::None | Operands::Prefixed(_) | Operands::Script(_) | Operands::Words(_) => false,
+        Operands::Archive
+        | Operands::File
+        | Operands::Named(_)
+        | Operands::None
+        | Operands::Prefixed(_)
+        | Operands::Script(_)
+        | Operands::Words(_) => false,
     };
     if !free && !shape::fits(&full, invocation.arguments, place) {
         return Err(why_not(invocation));
@@ -427,6 +436,8 @@ fn narrowed(command: &Command, full: ArgumentShape, invocation: Invocation<'_>) 
                 |word: &str| place.holds(&below, word).then(|| OperandKind::Path { below: below.clone() });
             OperandRule { max, ..of_kinds(&operands, kind) }
         }
+        // Of these a table says how many there may be.
+        Operands::Archive | Operands::File | Operands::Named(_) => shape.operands,
         Operands::Packages
         | Operands::Paths
         | Operands::Prefixed(_)

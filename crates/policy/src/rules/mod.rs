@@ -7,6 +7,7 @@
 mod contents;
 mod describe;
 mod found;
+mod handed;
 mod hidden;
 mod index;
 mod kept;
@@ -40,6 +41,7 @@ pub use index::RuleIndex;
 pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder, longest_of};
 pub(crate) use places::aims_at_secrets;
 pub use places::{is_secret_at, is_secret_below};
+pub(crate) use presets::asks_for_a_version;
 pub use presets::{PRESETS, Preset};
 pub use proof::{Unproven, prove};
 pub use reach::reach;
@@ -312,7 +314,9 @@ fn arguments_are_certain(rule: &ArgumentRule, invocation: Invocation<'_>) -> boo
                     .all(|(known, word)| !word.expands && known == word.text)
         }
         ArgumentRule::Shape(shape) => {
-            shape::fits(shape, invocation.arguments, place(invocation))
+            let joined = scripts::joined(invocation.typed, invocation.arguments);
+            let joined = joined.as_ref().map(scripts::Joined::arguments);
+            shape::fits(shape, joined.as_deref().unwrap_or(invocation.arguments), place(invocation))
                 && reads::reach_nothing_else(shape.secrets, invocation)
                 && !starts_gpg(invocation)
                 && !names_secrets_by_pattern(invocation)

@@ -69,9 +69,15 @@ impl Preset {
                 Part::Files => self.reading(&mut rules, created_at_ms, |name| name != "git"),
                 Part::Git => self.reading(&mut rules, created_at_ms, |name| name == "git"),
                 Part::Versions => {
-                    rules.extend(VERSIONED.iter().map(|(name, flags)| {
-                        self.rule(name, "--version", ArgumentRule::Shape(version(flags)), created_at_ms)
-                    }));
+                    for (names, words, flags) in VERSIONED {
+                        let firsts = flags.split(' ').filter_map(|flag| flag.split(',').next());
+                        let said: Vec<&str> = std::iter::once(*words).chain(firsts).collect();
+                        let said = said.join(" ");
+                        rules.extend(names.split(' ').map(|name| {
+                            let arguments = ArgumentRule::Shape(version(words, flags));
+                            self.rule(name, &said, arguments, created_at_ms)
+                        }));
+                    }
                 }
             }
         }
@@ -116,49 +122,81 @@ impl Preset {
     }
 }
 
-/// Exactly one flag.
-fn version(flags: &str) -> ArgumentShape {
-    let names = flags.split_whitespace().map(str::to_owned).collect();
+/// These words and nothing else: a subcommand, or one of some flags.
+fn version(words: &str, flags: &str) -> ArgumentShape {
+    let one_of = |names: &str| FlagRule {
+        names: names.split(',').map(str::to_owned).collect(),
+        value: FlagValue::None,
+        presence: FlagPresence::Required,
+    };
     ArgumentShape {
-        subcommand: Vec::new(),
+        subcommand: words.split_whitespace().map(str::to_owned).collect(),
         style: FlagStyle::Words,
         leading: Vec::new(),
-        flags: FlagSet::Listed(vec![FlagRule {
-            names,
-            value: FlagValue::None,
-            presence: FlagPresence::Required,
-        }]),
+        flags: FlagSet::Listed(flags.split_whitespace().map(one_of).collect()),
         operands: OperandRule::default(),
         secrets: SecretPlaces::Refused,
         orders: OrderWords::Allowed,
     }
 }
 
-/// Tools, and the flags with which each prints its version and ends. Not `java`, which leaves a file in the
-/// folder for temporary ones, and not `pip`, which opens a socket to see whether there is IPv6.
-const VERSIONED: &[(&str, &str)] = &[
-    ("bun", "--version -v"),
-    ("cargo", "--version -V"),
-    ("clang", "--version"),
-    ("cmake", "--version"),
-    ("deno", "--version -V"),
-    ("docker", "--version -v"),
-    ("dotnet", "--version"),
-    ("gcc", "--version"),
-    ("gh", "--version"),
-    ("git", "--version"),
-    ("jq", "--version"),
-    ("make", "--version"),
-    ("node", "--version -v"),
-    ("npm", "--version -v"),
-    ("php", "--version -v"),
-    ("pnpm", "--version -v"),
-    ("python", "--version -V"),
-    ("python3", "--version -V"),
-    ("ruby", "--version -v"),
-    ("rustc", "--version -V"),
-    ("rustup", "--version -V"),
-    ("tsc", "--version -v"),
-    ("uv", "--version -V"),
-    ("yarn", "--version -v"),
+/// Whether a rule lets a program say its version and nothing else, as a group of these does: then it does not
+/// matter what else the program could be told.
+pub(crate) fn asks_for_a_version(rule: &CommandRule) -> bool {
+    let ArgumentRule::Shape(shape) = &rule.arguments else { return false };
+    VERSIONED.iter().any(|(names, words, flags)| {
+        names.split(' ').any(|name| name == rule.program) && *shape == version(words, flags)
+    })
+}
+
+/// Tools, the subcommand with which each says its version, and the flags that do or that have to be there,
+/// with other names of each behind a comma; nothing else is done with them. Left out are those that look for
+/// a newer one (`terraform`, `brew`), that load what the project brings (`pytest`, `bundle`, `ansible`,
+/// `turbo`, `poetry`), that leave files (`gcloud`) or that begin to listen to their person (`erl`). While it
+/// runs, `java` keeps a file of its own among the temporary ones, and `pip` sees by a socket of its own
+/// whether there is IPv6. What decides in the folder which program answers is looked at elsewhere
+/// ([`crate::surroundings`]).
+const VERSIONED: &[(&str, &str, &str)] = &[
+    ("bun node npm pnpm yarn tsc php", "", "--version,-v"),
+    ("cargo rustc rustdoc rustfmt rustup uv deno", "", "--version,-V"),
+    ("cargo", "version", ""),
+    ("rustc", "", "-vV"),
+    ("rustc", "", "--version,-V --verbose,-v"),
+    ("python python2 python3", "", "--version,-V"),
+    ("perl ruby", "", "--version,-v"),
+    ("lua luajit", "", "-v"),
+    ("go", "version", ""),
+    ("zig hugo gh helm openssl", "version", ""),
+    ("java javac", "", "--version,-version"),
+    ("mvn", "", "--version,-v"),
+    ("kotlinc scalac", "", "-version"),
+    ("elixir ghc R Rscript swift swiftc dart", "", "--version"),
+    ("julia", "", "--version,-v"),
+    ("gcc cc g++ c++ clang clang++", "", "--version"),
+    ("gcc cc g++ c++", "", "-dumpversion"),
+    ("gcc cc g++ c++", "", "-dumpmachine"),
+    ("make gmake ld gdb", "", "--version,-v"),
+    ("cmake ninja meson ccache dotnet podman", "", "--version"),
+    ("docker", "", "--version,-v"),
+    ("kubectl", "version", "--client"),
+    ("helm", "version", "--short"),
+    ("gh glab jq", "", "--version"),
+    ("bash zsh fish", "", "--version"),
+    ("curl wget rsync", "", "--version,-V"),
+    ("ssh tmux", "", "-V"),
+    ("strace", "", "--version,-V"),
+    ("gpg vim nvim emacs nano less", "", "--version"),
+    ("psql mysql mariadb", "", "--version,-V"),
+    ("sqlite3", "", "--version,-version"),
+    ("redis-cli", "", "--version,-v"),
+    ("ffmpeg ffprobe", "", "-version"),
+    ("aws pre-commit", "", "--version"),
+    ("pip pip3 conda ruff mypy black pip-compile", "", "--version,-V"),
+    ("eslint prettier esbuild", "", "--version"),
+    ("just shellcheck hyperfine", "", "--version,-V"),
+    ("rg fd fdfind bat batcat", "", "--version,-V"),
+    ("apt apt-get apt-cache dpkg rpm xargs", "", "--version"),
+    ("git", "", "--version"),
+    ("awk gawk sed gsed grep egrep fgrep find tar gtar gzip diff cmp tree file", "", "--version"),
+    ("ls cat head tail wc sort uniq cut tr stat du df date env uname id", "", "--version"),
 ];

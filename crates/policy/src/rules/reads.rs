@@ -3,8 +3,8 @@
 //! of arguments is asked here, also one that was stored when less was known.
 
 use super::places::{self, is_below, is_secret_at};
-use super::{Argument, Invocation, shape, trees, whole};
-use crate::facts::{Below, Facts, Hidden, Kind, Leads, Looked, ROOT, Reached, Tree, Twin};
+use super::{Argument, Invocation, handed, shape, trees, whole};
+use crate::facts::{Below, Facts, Hidden, Kind, Leads, Looked, Names, ROOT, Reached, Tree, Twin};
 use crate::knowledge;
 use countersign_commands::analysis::Analysis;
 use countersign_commands::command::find;
@@ -50,6 +50,12 @@ pub fn named(analysis: &Analysis, facts: &Facts, folders: &whole::Folders) -> Na
                 named.add_tree(tree);
             }
         });
+        for folder in folders.iter().flatten() {
+            for (root, tree) in handed::trees(analysis, at, folder).into_iter().flatten() {
+                named.add(Some(folder), &below(&root));
+                named.add_tree(tree);
+            }
+        }
         if find::actions(&segment.words).is_none() {
             continue;
         }
@@ -96,7 +102,8 @@ pub(super) fn is_harmless(tree: &Tree, reached: &Reached) -> bool {
     }
     match reached.trees.get(tree) {
         Some(Below::Harmless) => true,
-        Some(Below::Secret(_)) => false,
+        Some(Below::Secret(_) | Below::Misread(_)) => false,
+        Some(Below::Unfinished) if tree.names != Names::Any => false,
         // What is left out by construction need not be looked at.
         Some(Below::Unfinished) => sources || tree.hidden == Hidden::Skipped,
         None => false,
@@ -181,8 +188,8 @@ fn paths(word: &str) -> impl Iterator<Item = &str> {
     all.filter(|path| !path.is_empty() && path.len() <= PATH_BYTES)
 }
 
-/// Whether words make a program open a connection or look a name up: names of files that gawk takes for
-/// addresses, and addresses that lsof selects by.
+/// Whether words make a program open a connection or look up a name that they say: names of files that gawk
+/// takes for addresses, and addresses that lsof selects by.
 fn opens_connections(invocation: Invocation<'_>) -> bool {
     let has_address = |word: &str| {
         SOCKETS.iter().any(|family| {
@@ -193,24 +200,20 @@ fn opens_connections(invocation: Invocation<'_>) -> bool {
     };
     let name = invocation.typed.rsplit('/').next().unwrap_or_default();
     invocation.arguments.iter().any(|argument| has_address(argument.text))
-        || (name == "lsof" && looks_names_up(invocation.arguments))
+        || (name == "lsof" && looks_a_name_up(invocation.arguments))
 }
 
-/// lsof asks for the name of every address that it shows, unless it is told not to, and for the address of
-/// every name that it selects by.
-fn looks_names_up(arguments: &[Argument<'_>]) -> bool {
-    let mut numeric = false;
-    let mut selects = false;
+/// lsof asks for the address of every name that it selects by. It asks for the name of every address that it
+/// shows, too, but with these the machine is connected already, whoever asks.
+fn looks_a_name_up(arguments: &[Argument<'_>]) -> bool {
     let mut words = arguments.iter().map(|argument| argument.text).peekable();
     while let Some(word) = words.next() {
         let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else { return true };
         for (at, letter) in letters.char_indices() {
             let rest = &letters[at + letter.len_utf8()..];
             match letter {
-                'n' => numeric = true,
-                'P' | 't' | 'a' => {}
+                'n' | 'P' | 't' | 'a' => {}
                 'i' => {
-                    selects = true;
                     let value = match rest {
                         "" => words.next_if(|next| !next.starts_with('-')).unwrap_or_default(),
                         glued => glued,
@@ -220,7 +223,7 @@ fn looks_names_up(arguments: &[Argument<'_>]) -> bool {
                     }
                     break;
                 }
-                'p' | 'c' | 'u' => {
+                'c' | 'p' | 's' | 'u' => {
                     if rest.is_empty() {
                         words.next();
                     }
@@ -230,7 +233,7 @@ fn looks_names_up(arguments: &[Argument<'_>]) -> bool {
             }
         }
     }
-    selects && !numeric
+    false
 }
 
 /// `[46][TCP|UDP][@address][:ports]` without any name.
@@ -261,6 +264,7 @@ fn shows_environments(invocation: Invocation<'_>) -> bool {
         return false;
     }
     let words: Vec<&str> = invocation.arguments.iter().map(|argument| argument.text).collect();
+    let words = knowledge::without_columns(&words).unwrap_or(words);
     let makes_sense = |word: &&str| {
         word.strip_prefix('-')
             .is_some_and(|letters| !letters.is_empty() && letters.chars().all(|c| SELECTING.contains(c)))
@@ -368,6 +372,9 @@ mod tests {
                 "ps -ef -p 0",
                 "ps -aux -e",
                 "ps -u steve",
+                "ps -eo pid,xe",
+                "ps -e -o environ",
+                "ps aux -eo pid",
                 "ps E",
                 "/bin/ps -auxe",
                 "ps -ue",
@@ -386,6 +393,7 @@ mod tests {
                 "ps -u root",
                 "ps -C node",
                 "ps -efww",
+                "ps -eo pid,etime",
                 "ps -p 1",
             ],
         );
@@ -404,10 +412,8 @@ mod tests {
                 "lsof -i@x.invalid",
                 "lsof -nPi@x.invalid",
                 "lsof -n -iTCP@x:443",
-                "lsof -i",
                 "lsof -n -i @x.invalid",
                 "lsof -n x",
-                "lsof -i :80",
                 "lsof -n -i :http",
                 "lsof -nP -i 4TCP@x",
                 "lsof -Dx",
@@ -420,6 +426,9 @@ mod tests {
             &[
                 "awk /inet/{print}",
                 "lsof -p 1",
+                "lsof -i",
+                "lsof -i :80",
+                "lsof -iTCP -sTCP:LISTEN",
                 "lsof -nP -i",
                 "lsof -nPi",
                 "lsof -nP -iTCP:3000",

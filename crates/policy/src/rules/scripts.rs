@@ -1,7 +1,78 @@
 //! Small programs in arguments that are known to only print: `sed` scripts, `jq` filters, `awk` programs.
 //! Whatever is not understood counts as harmful.
 
+use super::Argument;
+use crate::knowledge;
 use crate::work;
+
+/// The words of a `sed` whose script is given in parts, each with a flag: as `sed` itself joins them.
+pub(super) struct Joined<'a> {
+    flags: Vec<String>,
+    script: String,
+    operands: Vec<Argument<'a>>,
+}
+
+impl Joined<'_> {
+    /// Flags, script and files, as they stand where no flag is needed for a script.
+    pub(super) fn arguments(&self) -> Vec<Argument<'_>> {
+        let said = self.flags.iter().chain([&self.script]).map(|text| Argument { text, expands: false });
+        said.chain(self.operands.iter().copied()).collect()
+    }
+}
+
+/// The parts of a script joined, where a program called so takes some by flags; `None` where it does not, or
+/// not in a way that is certain.
+pub(super) fn joined<'a>(typed: &str, arguments: &'a [Argument<'a>]) -> Option<Joined<'a>> {
+    let program = knowledge::program(typed)?;
+    if !program.names.contains(&"sed") {
+        return None;
+    }
+    let mut joined = Joined { flags: Vec::new(), script: String::new(), operands: Vec::new() };
+    let mut parts: Vec<&str> = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(argument) = words.next() {
+        let word = argument.text;
+        let part = match word.strip_prefix("--expression") {
+            Some("") => words.next(),
+            Some(glued) => {
+                parts.push(glued.strip_prefix('=')?);
+                continue;
+            }
+            None => match word.strip_prefix('-').filter(|letters| !letters.starts_with('-')) {
+                Some(letters) => match letters.split_once('e') {
+                    Some((before, "")) if before.bytes().all(|byte| b"Enrsuz".contains(&byte)) => {
+                        if !before.is_empty() {
+                            joined.flags.push(format!("-{before}"));
+                        }
+                        words.next()
+                    }
+                    Some(("", glued)) => {
+                        parts.push(glued);
+                        continue;
+                    }
+                    _ => {
+                        joined.flags.push(word.to_owned());
+                        continue;
+                    }
+                },
+                None if word.starts_with("--") => {
+                    joined.flags.push(word.to_owned());
+                    continue;
+                }
+                None => {
+                    joined.operands.push(*argument);
+                    continue;
+                }
+            },
+        };
+        parts.push(part.filter(|part| !part.expands)?.text);
+    }
+    if parts.is_empty() || arguments.iter().any(|argument| argument.text == "--") {
+        return None;
+    }
+    joined.script = parts.join("\n");
+    Some(joined)
+}
 
 /// Whether a `sed` script does nothing but select, print, delete from the output and substitute.
 pub(super) fn sed_prints(script: &str) -> bool {

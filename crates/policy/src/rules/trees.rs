@@ -4,7 +4,7 @@
 
 use super::{Argument, Invocation, places::ReadingPlace, shape};
 use crate::allowlist::glob;
-use crate::facts::{Hidden, Ignored, Kind, Leads, Links, ROOT, Reached, Tree};
+use crate::facts::{Hidden, Ignored, Kind, Leads, Links, Names, ROOT, Reached, Tree};
 use crate::knowledge;
 use countersign_protocol::rules::{ArgumentShape, SecretPlaces};
 
@@ -34,6 +34,24 @@ pub(super) fn of(invocation: Invocation<'_>) -> Vec<Tree> {
 pub(super) fn of_find(words: &[&str], starts: &[&str], folder: &str) -> Vec<Tree> {
     let bounds = find_bounds(words);
     starts.iter().map(|start| bounds.clone().around(start, folder)).collect()
+}
+
+/// The folders whose files a search names that prints nothing but names, as they are written. `lists`: it
+/// looks for nothing in them.
+pub(super) fn of_search<'a>(
+    invocation: Invocation<'a>,
+    lists: bool,
+    folder: &str,
+) -> Option<Vec<(&'a str, Tree)>> {
+    let program = knowledge::program(invocation.typed)?;
+    let bounds = match program.names.first().copied()? {
+        "grep" => grep_bounds(invocation.arguments),
+        "rg" => rg_bounds(invocation.arguments),
+        _ => return None,
+    };
+    let operands = operands(program, invocation.arguments)?;
+    let roots = operands.get(usize::from(!lists)..).filter(|roots| !roots.is_empty()).unwrap_or(&[HERE]);
+    Some(roots.iter().map(|root| (*root, bounds.clone().around(root, folder))).collect())
 }
 
 /// Whether a file of this name is perhaps read.
@@ -81,6 +99,7 @@ impl Bounds {
             ignored: self.ignored,
             only: self.only,
             except: self.except,
+            names: Names::Any,
         }
     }
 }
@@ -315,6 +334,7 @@ fn find_bounds(words: &[&str]) -> Bounds {
             ";" | "+" if in_action => in_action = false,
             _ if in_action => {}
             "-exec" => (in_action, handed_on) = (true, true),
+            "-print" | "-print0" => handed_on = true,
             "-o" | "-or" | "!" | "-not" | "," | "(" | ")" | "-prune" => return Bounds::NONE,
             "-name" | "-iname" if !handed_on => {
                 if let Some(pattern) = words.next().filter(|_| bounds.only.is_empty()) {

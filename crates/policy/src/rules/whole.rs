@@ -3,7 +3,9 @@
 //! A part that hides what it runs is never allowed by a rule, but a refusal looks at every word in it that
 //! could be the program.
 
-use super::{Argument, Invocation, Moment, RuleIndex, Ruling, found, ladder::only_reads, names_its_tasks};
+use super::{
+    Argument, Invocation, Moment, RuleIndex, Ruling, found, handed, ladder::only_reads, names_its_tasks,
+};
 use crate::facts::{Facts, ProgramFacts, ScriptFacts};
 use crate::knowledge;
 use crate::powers::{is_known, runs_others};
@@ -150,6 +152,8 @@ fn segment_ruling(
     // Every word that could be a program counts for a refusal.
     let hidden = !matches!(segment.candidate.mode, Mode::Executable) || segment.candidate.shell.is_some();
     let starts = if hidden { segment.words.len().min(HIDDEN) } else { segment.candidate.arguments + 1 };
+    // What stands for an input file starts nothing.
+    let starts = if analysis.is_input(segment) { 0 } else { starts };
     for folder in folders {
         for start in 0..starts {
             let words = segment.words.get(start..).unwrap_or_default();
@@ -169,8 +173,10 @@ fn segment_ruling(
     }
     // What a find starts is not counted, so a rule with a number of uses does not cover it.
     let covered = |invocation: Invocation<'_>| match rules.ruling(invocation, moment) {
-        Some(Ruling::Allow(at)) => rules.rules().get(at).is_some_and(|rule| rule.limits.uses.is_none()),
-        Some(Ruling::Deny(_)) | None => false,
+        Some(Ruling::Allow(at)) => {
+            rules.rules().get(at).is_some_and(|rule| rule.limits.uses.is_none()).then_some(at)
+        }
+        Some(Ruling::Deny(_)) | None => None,
     };
     let readers = analysis.profile.understands(Extension::FindReaders);
     let mut ruling = None;
@@ -180,6 +186,10 @@ fn segment_ruling(
         let words = match segment.candidate.mode {
             Mode::Executable => segment.words.get(start(segment)..).unwrap_or_default(),
             _ if segment.candidate.is_package_script() => &segment.words,
+            _ if readers && handed::program(segment).is_some() => {
+                ruling = Some(Ruling::Allow(found::fed_with_names(analysis, at, *folder, facts, covered)?));
+                continue;
+            }
             _ if readers => {
                 kept = found::without_readers(segment, *folder, facts, covered)?;
                 &kept

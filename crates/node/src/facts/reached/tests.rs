@@ -157,13 +157,20 @@ impl Site {
         matches!(evaluate(&subject, None).verdict, Verdict::Allow(_))
     }
 
+    #[track_caller]
     fn check(&self, project: &str, expected: bool, texts: &[&str]) {
         let rules = PRESETS[0].rules(0);
         for text in texts {
             assert_eq!(self.runs_unasked(&rules, project, text), expected, "{project}: {text}");
         }
     }
+
+    fn allows(&self, project: &str, text: &str) -> bool {
+        self.runs_unasked(&PRESETS[0].rules(0), project, text)
+    }
 }
+
+mod handed;
 
 #[test]
 fn reading_a_project_without_secrets_stays_unasked() {
