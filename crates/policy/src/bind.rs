@@ -135,7 +135,10 @@ pub fn bind_allowed(analysis: &Analysis, facts: &Facts, allowed: &[Allowed]) -> 
             let argv = segment.words.iter().skip(*at).map(|word| word.text.clone()).collect();
             Ok(Bound::Argv { path: path.clone(), argv })
         }
-        _ if analysis.form == Form::Text => text(analysis, &steps, facts),
+        // What a `find` starts is said by its path in a text as well.
+        _ if analysis.form == Form::Text || matches!(steps.as_slice(), [Step::Find(_)]) => {
+            text(analysis, &steps, facts)
+        }
         _ => Err(Unbound::NotStatic),
     }
 }

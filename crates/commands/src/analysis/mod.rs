@@ -148,7 +148,9 @@ impl Analysis {
                 need(Cow::Owned(word.text));
             }
         }
-        if self.form == Form::Text && !self.segments.is_empty() {
+        let starts_others =
+            |segment: &Segment| segment.candidate.mode == Mode::PromptOnly(PromptReason::Carrier);
+        if (self.form == Form::Text && !self.segments.is_empty()) || self.segments.iter().any(starts_others) {
             need(Cow::Borrowed(SHELL));
         }
         names

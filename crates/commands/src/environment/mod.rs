@@ -208,8 +208,8 @@ pub(crate) fn is_harmless(name: &str, value: &str) -> bool {
         }
         // Nobody edits anything.
         "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" => matches!(value, "true" | ":"),
-        // Already reduced to "no pager".
-        "PAGER" | "GIT_PAGER" => value.is_empty(),
+        // No pager, or one that only hands on.
+        "PAGER" | "GIT_PAGER" => matches!(value, "" | "cat"),
         _ => false,
     }
 }

@@ -143,17 +143,24 @@ fn fetched(call: &Call) -> Option<String> {
     host_of(known(&call.params, FETCH_PARAMS)?.get("url")?.as_str()?)
 }
 
-/// The host of an address of the web, as a browser would read it. None with a port of its own or a password:
-/// such an address leads to something else than its host's name says.
+/// The host of an address of the web that is written so that every program reads the same host from it: scheme, two
+/// slashes, a name of letters, digits, dashes and dots. None for any other one, whatever a browser would make of it,
+/// and with a port of its own or a password: such an address leads to something else than its host's name says.
 fn host_of(text: &str) -> Option<String> {
-    let address = Url::parse(text.trim()).ok()?;
-    // What browsers take for a slash others take for a name.
-    let is_plain = !text.contains('\\')
-        && matches!(address.scheme(), "http" | "https")
-        && address.port().is_none()
-        && address.username().is_empty()
-        && address.password().is_none();
-    is_plain.then(|| address.host_str().map(|host| host.trim_end_matches('.').to_owned()))?
+    let (scheme, behind) = text.split_once("://")?;
+    let port = match scheme.to_ascii_lowercase().as_str() {
+        "http" => ":80",
+        "https" => ":443",
+        _ => return None,
+    };
+    let (written, rest) = behind.split_at(behind.find(['/', '?', '#']).unwrap_or(behind.len()));
+    let written = written.strip_suffix(port).unwrap_or(written).to_ascii_lowercase();
+    let is_plain = !written.is_empty()
+        && written.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte))
+        && !rest.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\');
+    // A name that a parser knows as another one, such as a number for an address.
+    let address = Url::parse(text).ok().filter(|address| address.host_str() == Some(written.as_str()));
+    (is_plain && address.is_some()).then(|| written.trim_end_matches('.').to_owned())
 }
 
 /// Every host that an address anywhere in a text names, whatever its scheme.

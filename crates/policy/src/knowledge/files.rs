@@ -81,6 +81,15 @@ pub(crate) const PROGRAMS: &[Program] = &[
             Operands::Paths,
         )],
     ),
+    // Where nobody watches it prints as `cat` does. Its one subcommand writes.
+    plain(
+        &["bat", "batcat"],
+        &[only(
+            Nature::Reads,
+            "-n,--number -p,--plain -A,--show-all -l,--language= -r,--line-range= -H,--highlight-line= --style= --color= --decorations= --theme= --wrap= --tabs=#",
+            Operands::File,
+        )],
+    ),
     // A second operand would be written to.
     plain(
         &["uniq"],
@@ -317,7 +326,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         &["ps"],
         &[only(
             Nature::Reads,
-            "-a -A -d -e -f -F -H -j -l -p=# -w -aux -o= --sort= --no-headers --forest",
+            "-a -A -C= -d -e -f -F -H -j -l -p=# -u= -U= -w -aux -o= --sort= --no-headers --forest",
             Operands::Words(&["a", "ax", "aux", "auxw", "auxww", "axu", "axuf", "axo", "x", "u"]),
         )],
     ),
