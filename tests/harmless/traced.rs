@@ -91,6 +91,10 @@ fn judge(call: &Call, outcome: &Outcome, secrets: &BTreeSet<PathBuf>, root: &Pat
     if OWN_PLACES.iter().any(|place| call.rest.contains(place)) {
         return None;
     }
+    let own_socket = || {
+        let mut words = outcome.command.iter().flat_map(|word| word.split_whitespace());
+        words.any(|word| OWN_SOCKETS.contains(&word))
+    };
     match call.name.as_str() {
         "execve" | "execveat" if call.succeeded() => {
             let program = call.quoted().next()?;
@@ -116,7 +120,10 @@ fn judge(call: &Call, outcome: &Outcome, secrets: &BTreeSet<PathBuf>, root: &Pat
             (is_secret && content && !is_own).then(|| Finding::Reads(short(&opened)))
         }
         // The system's own libraries look for its name service cache when a user's name is printed.
-        "socket" => call.rest.contains("AF_INET").then(|| Finding::Connects(short(&call.rest))),
+        "socket" => {
+            (call.rest.contains("AF_INET") && !own_socket()).then(|| Finding::Connects(short(&call.rest)))
+        }
+        "bind" if own_socket() && call.rest.contains(OF_THIS_MACHINE) => None,
         "connect" | "bind" => (!call.rest.contains(NAME_CACHE)).then(|| Finding::Connects(short(&call.rest))),
         "execve" | "execveat" | "clone" | "clone3" | "fork" | "vfork" | "access" | "faccessat"
         | "faccessat2" | "chdir" | "fchdir" | "kill" => None,
@@ -236,8 +243,13 @@ fn child(call: &Call) -> Option<u32> {
 
 /// Words of a form whose program is a script, and what that starts for all it does.
 const OWN_PROGRAMS: &[(&str, &str)] = &[
+    ("dpkg", "dpkg-query"),
     ("egrep", "grep"),
     ("fgrep", "grep"),
+    ("man", "apropos"),
+    ("man", "whatis"),
+    ("mvn", "java"),
+    ("npm", "node"),
     ("submodule", "basename"),
     ("submodule", "git"),
     ("submodule", "git-sh-i18n--envsubst"),
@@ -248,16 +260,22 @@ const OWN_PROGRAMS: &[(&str, &str)] = &[
 ];
 
 /// What a program reads for itself and does not show, by the program and the end of the file's name.
-const OWN_FILES: &[(&str, &str)] = &[("docker", "/.docker/config.json")];
+const OWN_FILES: &[(&str, &str)] = &[("docker", "/.docker/config.json"), ("npm", "/.npmrc")];
+
+/// Programs that see by a socket of their own whether there is a network, and connect it to nothing.
+const OWN_SOCKETS: &[&str] = &["mvn", "pip", "pip3"];
 
 /// What a runtime keeps for itself while it runs, outside of every place that counts here.
-const OWN_PLACES: &[&str] = &["/proc/self/coredump_filter"];
+const OWN_PLACES: &[&str] = &["/proc/self/coredump_filter", "/tmp/hsperfdata_"];
 
 /// What may be opened for writing.
 const HARMLESS_TARGETS: &[&str] = &["/dev/null", "/dev/tty"];
 
 /// What nobody but the system reads.
 const FORBIDDEN: &[&str] = &["/etc/shadow", "/etc/gshadow"];
+
+/// The address of this machine itself.
+const OF_THIS_MACHINE: &str = "\"::1\"";
 
 /// Where the system's libraries look for a name service cache.
 const NAME_CACHE: &str = "/nscd/socket";

@@ -12,7 +12,7 @@ use crate::tunnel;
 use crate::wish::{Because, Protocol, Refusal, Wish, escaped, words};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
-use hyper::body::{Body as _, Bytes, Frame, Incoming};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::ext::ReasonPhrase;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::service::service_fn;
@@ -21,7 +21,9 @@ use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
 use tokio_util::task::AbortOnDropHandle;
 
 /// Bytes of one request's line and headers.
@@ -143,7 +145,7 @@ impl<S: Guest> Front<S> {
             answer = sender.send_request(request) => answer.map_err(bad)?,
             () = self.hang_up.happened() => return Err(Unanswered::HungUp),
         };
-        Ok(inward(answer, meter, connection))
+        inward(answer, meter, connection).map_err(refused)
     }
 
     /// Judges one request and connects.
@@ -239,16 +241,44 @@ fn inward(
     answer: Response<Incoming>,
     meter: Arc<Meter>,
     connection: AbortOnDropHandle<hyper::Result<()>>,
-) -> Response<Content> {
+) -> Result<Response<Content>, Refusal> {
     let (mut parts, body) = answer.into_parts();
     strip(&mut parts.headers);
-    meter.down(size(&parts.headers));
-    let body = body.map_frame(move |frame: Frame<Bytes>| {
-        let _open = &connection;
-        meter.down(frame.data_ref().map_or(0, Bytes::len));
-        frame
-    });
-    Response::from_parts(parts, body.map_err(Failure::from).boxed_unsync())
+    meter.down(size(&parts.headers))?;
+    let answered = Answered { body, meter, _open: connection };
+    Ok(Response::from_parts(parts, answered.boxed_unsync()))
+}
+
+/// The content of an answer, which is counted, and ends where the request is refused meanwhile.
+struct Answered {
+    body: Incoming,
+    meter: Arc<Meter>,
+    _open: AbortOnDropHandle<hyper::Result<()>>,
+}
+
+impl Body for Answered {
+    type Data = Bytes;
+    type Error = Failure;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        let counted = |frame: Frame<Bytes>| {
+            self.meter.down(frame.data_ref().map_or(0, Bytes::len))?;
+            Ok(frame)
+        };
+        Poll::Ready(frame.map(|frame| frame.map_err(Failure::from).and_then(counted)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// Takes out what is for one connection only (RFC 9110, section 7.6.1).

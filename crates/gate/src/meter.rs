@@ -37,6 +37,7 @@ impl Meter {
     /// To be called before `bytes` are sent: they may be only when this returns. Waits while somebody is
     /// asked; dropping it withdraws the question. A refusal is told to whoever is asked.
     pub(crate) async fn up(&self, bytes: usize) -> Result<(), Refusal> {
+        self.goes_on()?;
         let bytes = bytes as u64;
         let sent = self.spent.sent.fetch_add(bytes, Relaxed) + bytes;
         if sent > self.keeper.settings.limits.upload && !self.spent.lifted.load(Relaxed) {
@@ -51,9 +52,21 @@ impl Meter {
         Ok(())
     }
 
-    /// To be called with what was received.
-    pub(crate) fn down(&self, bytes: usize) {
+    /// To be called with what was received, which may be handed on only when this returns.
+    pub(crate) fn down(&self, bytes: usize) -> Result<(), Refusal> {
+        self.goes_on()?;
         self.tell(&self.down, bytes as u64);
+        Ok(())
+    }
+
+    /// Whether what was let through still is. A refusal is told to whoever is asked.
+    fn goes_on(&self) -> Result<(), Refusal> {
+        let Some(why) = self.keeper.crossings.withdrawn(&self.wish) else { return Ok(()) };
+        let why = Refusal::Ruled(why);
+        if self.refusal.get().is_none() {
+            self.refused(why.clone());
+        }
+        Err(why)
     }
 
     /// What the first bytes of the connection come to.

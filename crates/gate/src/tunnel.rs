@@ -29,7 +29,7 @@ pub(crate) async fn carry<S: Guest>(client: S, sent: Bytes, way: Way, meter: Met
         close(&way.stream)
     };
     let down = async {
-        meter.down(way.early.len());
+        meter.down(way.early.len()).map_err(refused)?;
         send(&client, &way.early).await?;
         copy(&way.stream, &client, &Down(&meter)).await?;
         heard.store(true, Relaxed);
@@ -75,8 +75,7 @@ struct Down<'a>(&'a Meter);
 
 impl Counts for Down<'_> {
     async fn before(&self, bytes: usize) -> io::Result<()> {
-        self.0.down(bytes);
-        Ok(())
+        self.0.down(bytes).map_err(refused)
     }
 }
 

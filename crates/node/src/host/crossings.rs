@@ -42,7 +42,7 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixListener as Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::sync::{Mutex as Turn, mpsc, oneshot};
@@ -90,6 +90,8 @@ struct Told {
     wishes: mpsc::Sender<(Wish, oneshot::Sender<Ruling>)>,
     carried: Mutex<BTreeMap<Destination, Bytes>>,
     refused: Mutex<BTreeMap<Destination, String>>,
+    /// Where nothing more may go, although it was let out, and why.
+    withdrawn: RwLock<BTreeMap<(Destination, Place), String>>,
     /// The person did not lend their keys.
     no_keys: AtomicBool,
 }
@@ -119,6 +121,14 @@ impl Crossings for Told {
             answered.await.unwrap_or_else(|_| refuse(ENDED))
         }
         .boxed()
+    }
+
+    fn withdrawn(&self, wish: &Wish) -> Option<String> {
+        let withdrawn = self.withdrawn.read().unwrap_or_else(PoisonError::into_inner);
+        if withdrawn.is_empty() {
+            return None;
+        }
+        withdrawn.get(&(wish.destination.clone(), wish.place)).cloned()
     }
 
     fn account(&self, destination: &Destination, bytes: Bytes) {
@@ -151,6 +161,7 @@ impl Crossroads {
             wishes: sender,
             carried: Mutex::default(),
             refused: Mutex::default(),
+            withdrawn: RwLock::default(),
             no_keys: AtomicBool::new(false),
         });
         let ends = CancellationToken::new();
@@ -192,6 +203,10 @@ impl Crossroads {
         let told = Arc::clone(&self.told);
         let ends = self.ends.clone();
         let mut standing: BTreeMap<(Destination, Place), Standing> = BTreeMap::new();
+        let mut wanted_here: BTreeMap<(Destination, Place), Wish> = BTreeMap::new();
+        let (mut rules, mut policies) = (host.parts.rules.watch(), host.parts.store.watch());
+        rules.mark_unchanged();
+        policies.mark_unchanged();
         let mut judged = FuturesUnordered::new();
         let mut lent = FuturesUnordered::new();
         let mut runs = std::pin::pin!(runs);
@@ -204,6 +219,7 @@ impl Crossroads {
                         let _ = answer.send(refuse(TOO_MANY));
                         continue;
                     }
+                    wanted_here.entry(key.clone()).or_insert_with(|| wish.clone());
                     let turn = Arc::clone(standing.entry(key).or_default());
                     judged.push(host.judge_wish(run, wish, answer, turn, &told, &ends));
                 }
@@ -218,6 +234,8 @@ impl Crossroads {
                     told.no_keys.fetch_or(refused, Ordering::Relaxed);
                 }
                 Ok(()) = servers.changed() => run.serving.changed(),
+                Ok(()) = rules.changed() => host.withdraw(run, &wanted_here, &told).await,
+                Ok(()) = policies.changed() => host.withdraw(run, &wanted_here, &told).await,
             }
         };
         run.serving.ends();
@@ -269,6 +287,18 @@ impl Told {
 }
 
 impl Host {
+    /// Judges again where a run may go, by the rules and the policy of now: what they refuse carries nothing more.
+    async fn withdraw(&self, run: &Run, wanted: &BTreeMap<(Destination, Place), Wish>, told: &Told) {
+        let mut withdrawn = BTreeMap::new();
+        for (place, wish) in wanted {
+            let question = run.question(wish, None, Vec::new(), Vec::new());
+            if let Some(refusal) = self.refused_by_now(&question).await {
+                withdrawn.insert(place.clone(), refusal.said_by_rule().unwrap_or(BY_RULE).to_owned());
+            }
+        }
+        *told.withdrawn.write().unwrap_or_else(PoisonError::into_inner) = withdrawn;
+    }
+
     /// Answers one wish: by what was decided in this run, by rules, or by a person. Where whoever waits hangs
     /// up, or the run ends, the question is withdrawn.
     async fn judge_wish(

@@ -190,6 +190,56 @@ async fn a_service_of_this_machine_is_reached_by_what_knows_no_proxy_where_a_rul
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn t22_a_connection_that_is_refused_while_it_is_open_carries_nothing_more() {
+    let place = place().await;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Says back what it hears, as long as it hears anything.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let _ = std::io::copy(&mut stream.try_clone().unwrap(), &mut { stream });
+        }
+    });
+    let about = || CallSubject::Crossing {
+        host: "127.0.0.1".to_owned(),
+        port,
+        place: NetPlace::ThisMachine,
+        within: None,
+    };
+    let rule = |effect| RuleEdit::AddCallRule {
+        rule: CallRuleDraft {
+            agent: "coder".to_owned(),
+            effect,
+            about: about(),
+            limits: RuleLimits::default(),
+            note: None,
+        },
+    };
+    place.edit(rule(RuleEffect::Allow)).await;
+    let text = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{port}; trap '' PIPE; \
+         while echo x >&3 2>/dev/null && read -r -u 3 line; do [ -e up ] || echo up > up; done; echo ended"
+    );
+    let runs = {
+        let (host, request) = (place.clone(), request(&place, "coder", &text));
+        tokio::spawn(
+            async move { host.rig.host.exec(request, &Peer::default(), CancellationToken::new()).await },
+        )
+    };
+    let up = place.folder.join("up");
+    let is_up = async {
+        while !up.exists() {
+            assert!(!runs.is_finished(), "the connection ended before it was refused");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, is_up).await.expect("a connection that carries something");
+    place.edit(rule(RuleEffect::Deny)).await;
+    let ran = tokio::time::timeout(PATIENCE, runs).await.expect("the connection goes on").unwrap().unwrap();
+    assert!(ran.stdout.ends_with("ended\n"), "{ran:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_known_service_of_this_machine_is_asked_about() {
     let place = place().await;
     let free = [26_257, 27_017, 11_434, 9_042, 8_123, 7_687, 5_984];
