@@ -6,6 +6,8 @@ use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::question::Outcome;
 use countersign_tests::home::Home;
 use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 /// A home whose rule document is this.
@@ -204,5 +206,36 @@ fn a_pattern_runs_for_the_files_that_were_there_when_it_was_judged() -> Story {
     std::fs::write(home.file("-n"), "")?;
     let finished = home.exec(&["sh", "-c", "cat * 2>/dev/null"])?.finish()?.expect_code(0)?;
     assert!(finished.stdout.contains("1\tone"), "{finished:?}");
+    Ok(())
+}
+
+#[test]
+fn a_place_that_became_a_link_is_forgotten_by_its_name_and_keeps_no_other_one_away() -> Story {
+    let home = Home::asking()?;
+    let folder = home.work().join("project");
+    fs::create_dir_all(&folder)?;
+    let folder = fs::canonicalize(folder)?;
+    let (link, diary) = (home.path().join("notes"), home.path().join("diary"));
+    symlink(home.work(), &link)?;
+    home.write_rules(
+        &json!({ "version": 1, "rules": [], "workspaces": [{
+            "id": "w-1", "agent": "coder", "folder": folder, "createdAtMs": 0, "from": "typed",
+            "places": [{ "path": link, "access": "write" }],
+        }] })
+        .to_string(),
+    )?;
+    let place = |path: &Path, what: &str| {
+        let (path, folder) = (path.to_string_lossy(), folder.to_string_lossy());
+        home.countersign(&["box", "place", &path, what, "--folder", &folder])?.expect_code(0)
+    };
+    let places = || -> anyhow::Result<Value> {
+        let rows = home.countersign(&["--json", "box", "list"])?.expect_code(0)?.json()?;
+        Ok(rows[0]["rule"]["places"].clone())
+    };
+    let hidden = json!({ "path": diary, "access": "hidden" });
+    place(&diary, "--hide")?;
+    assert_eq!(places()?, json!([{ "path": link, "access": "write" }, hidden]));
+    place(&link, "--forget")?;
+    assert_eq!(places()?, json!([hidden]));
     Ok(())
 }

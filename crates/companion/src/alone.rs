@@ -8,6 +8,7 @@ use countersign_approvals::store::{Change, Looser, Store, StoreError, Writer};
 use countersign_core::Core;
 use countersign_core::known::{KnownVersions, rules_event};
 use countersign_core::paths::Paths;
+use countersign_node::host::note_hidden;
 use countersign_policy::calls::{self, CallFacts, CallRuling};
 use countersign_policy::document;
 use countersign_policy::effective::Requested;
@@ -35,6 +36,9 @@ pub enum NotChanged {
     /// The rules did not take it.
     #[error(transparent)]
     Rules(#[from] RulesError),
+    /// What is to be hidden in a folder could not be looked at, or not noted.
+    #[error(transparent)]
+    Hidden(#[from] std::io::Error),
 }
 
 /// Changes the document, unless that would let more run. To be called inside a tokio runtime,
@@ -74,6 +78,8 @@ pub async fn edit_rules(paths: &Paths, edits: Vec<RuleEdit>) -> Result<RuleEditR
 
 async fn rules(core: &Core, paths: &Paths, edits: Vec<RuleEdit>) -> Result<RuleEditResult, NotChanged> {
     let before = core.rules.refresh().await;
+    // Blocking, as this is anyway: nothing else runs here.
+    note_hidden(&paths.boxes(), &edits)?;
     let change = RuleChange { base_hash: None, edits, looser: Looser::Refuse, writer: Writer::CommandLine };
     let result = core.rules.edit(change).await?;
     let after = core.rules.current();

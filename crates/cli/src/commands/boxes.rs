@@ -225,6 +225,10 @@ fn opened(args: OpenArgs) -> anyhow::Result<RuleEdit> {
 fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<Vec<RuleEdit>> {
     let folder = here(args.folder.as_deref())?;
     let path = meant(&args.path)?;
+    // What became a link since it was named is known by the name that it had.
+    let forgotten = if args.access.forget { std::path::absolute(&args.path).ok() } else { None };
+    let is_meant =
+        |place: &WorkspacePlace| place.path == path || forgotten.as_deref() == Some(Path::new(&place.path));
     let rules = read(paths);
     let around: Vec<&StoredWorkspace> = rules
         .workspaces
@@ -248,7 +252,7 @@ fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<Vec<RuleEdit>> {
     ensure!(!meant.is_empty(), "{folder} is not open; `countersign box open` opens it");
     let edits = meant.into_iter().map(|rule| {
         let mut draft = rule.draft();
-        draft.places.retain(|place| place.path != path);
+        draft.places.retain(|place| !is_meant(place));
         draft.places.extend(place.clone());
         RuleEdit::ReplaceWorkspace { id: rule.id.clone(), rule: draft }
     });

@@ -102,7 +102,8 @@ impl Desk {
                 may.map_err(|why| super::error(ErrorCode::Invalid, why.to_string()))?;
             }
         }
-        Ok(())
+        let noted = self.inner.parts.host.note_hidden(edits).await;
+        noted.map_err(|why| super::error(ErrorCode::Invalid, why.to_string()))
     }
 
     /// Puts unusable rules aside and starts without any. The path of what was put aside.

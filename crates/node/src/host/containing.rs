@@ -22,6 +22,7 @@ use countersign_policy::facts::Facts;
 use countersign_policy::rules::Folders;
 use countersign_protocol::digits::hex;
 use countersign_protocol::ids::{AgentId, SessionKey};
+use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{
     Attendance, FolderStanding, PlaceAccess, RuleLimits, RuleOrigin, Workspace, WorkspacePlace,
 };
@@ -30,6 +31,7 @@ use countersign_protocol::socket::{Confinement, ExecPayload, ExecRequest, Printe
 use countersign_protocol::vocabulary::Ask;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -111,6 +113,13 @@ impl Host {
         let path = PathBuf::from(&place.path);
         let looked = tokio::task::spawn_blocking(move || sandbox::may_have(&place, &open, &grounds)).await;
         looked.unwrap_or(Err(PlaceProblem::Missing(path)))
+    }
+
+    /// Does [`note_hidden`] for the boxes of this host.
+    pub async fn note_hidden(&self, edits: &[RuleEdit]) -> io::Result<()> {
+        let (boxes, edits) = (self.parts.boxes.clone(), edits.to_vec());
+        let noted = tokio::task::spawn_blocking(move || note_hidden(&boxes, &edits)).await;
+        noted.map_err(io::Error::other)?
     }
 
     /// Whether a box would hold `request` if it came now. Nothing runs, and nothing is written down.
@@ -313,13 +322,11 @@ impl Host {
     /// What a box around `folder` shows beside what every box does.
     fn boxed(&self, open: &Workspace, own: &OwnRules) -> sandbox::Workspace {
         let folder = &open.folder;
-        let name = hex(Sha256::digest(folder.as_bytes()));
-        let name = name.get(..BOX_NAME_DIGITS).unwrap_or(&name);
         // One that holds this one would hide it, and what is in this one is this one's.
         let is_elsewhere =
             |other: &PathBuf| !other.starts_with(folder) && !Path::new(folder).starts_with(other);
         let mut workspace = sandbox::Workspace::around(folder);
-        workspace.caches = self.parts.boxes.join(name);
+        workspace.caches = self.parts.boxes.join(box_name(folder));
         workspace.hidden = own.opened().filter(is_elsewhere).collect();
         let grounds = self.grounds();
         for place in &open.places {
@@ -337,6 +344,33 @@ impl Host {
         workspace.limits = BOX_LIMITS;
         workspace
     }
+}
+
+/// Notes what is at the places that edits of rules hide in open folders, so that boxes find it by whatever
+/// name it has when they are made. `boxes` is where they keep what is theirs. An error where that cannot be
+/// known or kept. Blocking.
+pub fn note_hidden(boxes: &Path, edits: &[RuleEdit]) -> io::Result<()> {
+    for edit in edits {
+        let (RuleEdit::OpenWorkspace { rule } | RuleEdit::ReplaceWorkspace { rule, .. }) = edit else {
+            continue;
+        };
+        let hidden = rule.places.iter().filter(|place| place.access == PlaceAccess::Hidden);
+        let hidden: Vec<PathBuf> = hidden.map(|place| PathBuf::from(&place.path)).collect();
+        if rule.standing.is_open() && !hidden.is_empty() {
+            let mut workspace = sandbox::Workspace::around(&rule.folder);
+            workspace.caches = boxes.join(box_name(&rule.folder));
+            workspace.hidden = hidden;
+            sandbox::remember_hidden(&workspace)?;
+        }
+    }
+    Ok(())
+}
+
+/// Names what the boxes around a folder keep.
+fn box_name(folder: &str) -> String {
+    let mut name = hex(Sha256::digest(folder.as_bytes()));
+    name.truncate(BOX_NAME_DIGITS);
+    name
 }
 
 fn closed(folder: &str) -> Unavailable {

@@ -35,6 +35,7 @@ use crate::socket::server::{Call, Handler, Peer};
 pub use breadth::Past;
 pub use calls::Settled as SettledCall;
 use containing::Around;
+pub use containing::note_hidden;
 use countersign_approvals::Approvals;
 use countersign_approvals::history::History;
 use countersign_approvals::ports::Ports;

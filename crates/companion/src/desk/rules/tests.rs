@@ -162,3 +162,36 @@ async fn a_window_loosens_only_when_the_person_confirmed() {
     assert!(agent.spans.iter().any(|span| span.text == "U+202E"), "{agent:?}");
     rig.companion.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_that_became_a_link_keeps_nobody_from_changing_another_one() {
+    let rig = Rig::start();
+    let home = std::fs::canonicalize(rig._home.path()).unwrap();
+    let folder = home.join("src/project");
+    std::fs::create_dir_all(folder.join("diary")).unwrap();
+    let named = |path: &std::path::Path| path.to_str().unwrap().to_owned();
+    let hidden = |name: &str| json!({ "path": named(&folder.join(name)), "access": "hidden" });
+    let draft = |places: Value| json!({ "agent": "coder", "folder": named(&folder), "places": places });
+    let opened = json!({ "kind": "open-workspace", "rule": draft(json!([hidden("diary")])) });
+    assert!(rig.ask(opened, LooseningAnswer::Apply).await.applied);
+    // What is hidden is known from now on, whoever renames it before the first box.
+    let boxes = std::fs::read_dir(rig.paths.boxes()).unwrap().next().unwrap().unwrap().path();
+    let noted = std::fs::read_to_string(boxes.join("hidden.json")).unwrap();
+    assert!(noted.contains("/diary\""), "{noted}");
+
+    std::fs::rename(folder.join("diary"), folder.join("old")).unwrap();
+    std::os::unix::fs::symlink("old", folder.join("diary")).unwrap();
+    let id = rig.companion.desk().rules().await.workspaces[0].rule.id.clone();
+    let both = json!([hidden("diary"), hidden("letters")]);
+    let replaced = json!({ "kind": "replace-workspace", "id": id, "rule": draft(both) });
+    assert!(rig.ask(replaced, LooseningAnswer::Keep).await.applied);
+    // A new one by the name of a link is refused as ever.
+    let link = json!([hidden("diary"), { "path": named(&folder.join("diary")), "access": "read" }]);
+    let edit = json!({ "kind": "replace-workspace", "id": id, "rule": draft(link) });
+    let edits = vec![serde_json::from_value::<RuleEdit>(edit).unwrap()];
+    let request = ControlRequest::EditRules { base_hash: None, edits };
+    let said = control::call(&rig.paths.control_socket(), &request, PATIENCE).await;
+    let Ok(ControlResponse::Error { message }) = said else { panic!("{said:?}") };
+    assert!(message.contains("leads to"), "{message}");
+    rig.companion.stop().await;
+}

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 pub use workspace::{
     Limits, Means, PlaceProblem, Scratch, WayOut, Workspace, can_be_offered, check_box, may_be_put_back,
-    may_be_written, may_have, means as box_means, run_in_box, variables_of,
+    may_be_written, may_have, means as box_means, remember_hidden, run_in_box, variables_of,
 };
 pub(crate) use workspace::{Passing, tidy};
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 mod attempts;
+mod hidden;
 mod leftovers;
 mod ordinary;
 mod replaced;

@@ -2,13 +2,14 @@
 //! the secrets that lie in it.
 //!
 //! A mount point cannot be renamed, removed or written over; a folder that only holds one can be moved away.
-//! So everything protected is mounted onto itself, and so is every folder on the way to it.
+//! So everything protected is mounted onto itself, and so is every folder on the way to it and to what
+//! a person hid. Secrets that are found by their names are found again by these.
 
 use super::lists::{HIDDEN, PROTECTED, Secrecy};
-use super::{Mount, Wall, Workspace};
+use super::{Mount, Wall, Workspace, remembered};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -38,22 +39,28 @@ enum Place {
 
 impl Inside {
     /// Looks through the workspace. Blocking, bounded by the constants below: what lies deeper than that, or
-    /// behind that many entries, is content like any other.
-    pub(super) fn look(workspace: &Workspace) -> Self {
+    /// behind that many entries, is content like any other. What a person hid is found wherever it is, or the
+    /// look is an error.
+    pub(super) fn look(workspace: &Workspace) -> io::Result<Self> {
         let mut inside = Self::default();
         inside.linked(&workspace.folder);
         // Another folder that a person opened for writing is like this one, for whoever works there.
         let others = workspace.writable.iter().filter(|path| path.is_dir());
-        for top in std::iter::once(&workspace.folder).chain(others) {
+        let tops: Vec<&Path> =
+            std::iter::once(&workspace.folder).chain(others).map(PathBuf::as_path).collect();
+        for path in remembered::places(workspace, &tops)? {
+            for top in tops.iter().filter(|top| path.starts_with(top)) {
+                inside.place(top, &path, Place::Hidden);
+                inside.hold(top, &path);
+            }
+        }
+        for top in tops {
             let names = PROTECTED.top.iter().copied().chain([".git"]);
             inside.watch(top, names.clone());
             for name in names.filter(|name| *name != ".git") {
                 inside.place(top, &top.join(name), Place::Fixed);
             }
             inside.search(top);
-            for path in workspace.hidden.iter().filter(|path| path.starts_with(top) && *path != top) {
-                inside.place(top, path, Place::Hidden);
-            }
         }
         let is_shown = |path: &Path| workspace.shown.iter().any(|shown| path.starts_with(shown));
         inside.places.retain(|path, place| *place != Place::Hidden || !is_shown(path));
@@ -66,7 +73,7 @@ impl Inside {
         if !workspace.stands(Wall::Passages) {
             inside.places.retain(|_, place| *place != Place::Passage);
         }
-        inside
+        Ok(inside)
     }
 
     /// Mounts for all that was found. What is a link by now, or gone, has none: it is only watched.
@@ -110,8 +117,7 @@ impl Inside {
             Err(_) => return,
         }
         if place != Place::Hidden {
-            let way = path.ancestors().skip(1).take_while(|above| *above != top && above.starts_with(top));
-            for above in way {
+            for above in way(top, path) {
                 self.places.entry(above.to_owned()).or_insert(Place::Passage);
             }
         }
@@ -119,7 +125,23 @@ impl Inside {
         *known = (*known).max(place);
     }
 
-    fn watch<'a>(&mut self, folder: &Path, names: impl Iterator<Item = &'a str>) {
+    /// Has the way to something stay where it is: a box cannot move it, and ends when others did.
+    fn hold(&mut self, top: &Path, path: &Path) {
+        for above in way(top, path) {
+            self.places.entry(above.to_owned()).or_insert(Place::Passage);
+        }
+        for part in std::iter::once(path).chain(way(top, path)) {
+            if let (Some(folder), Some(name)) = (part.parent(), part.file_name()) {
+                self.watch(folder, [name].into_iter());
+            }
+        }
+    }
+
+    fn watch<'a, Name: AsRef<OsStr> + ?Sized + 'a>(
+        &mut self,
+        folder: &Path,
+        names: impl Iterator<Item = &'a Name>,
+    ) {
         if self.watched.len() < MOST_WATCHED {
             self.watched.entry(folder.to_owned()).or_default().extend(names.map(OsString::from));
         }
@@ -165,7 +187,7 @@ impl Inside {
         };
         if is_secret {
             self.place(top, path, Place::Hidden);
-            if let (Some(folder), Some(name)) = (path.parent(), name.to_str()) {
+            if let Some(folder) = path.parent() {
                 self.watch(folder, [name].into_iter());
             }
         }
@@ -238,6 +260,11 @@ impl Inside {
             self.repository(top, &own, 0);
         }
     }
+}
+
+/// The folders that lead from a top to a path, the nearest first.
+fn way<'a>(top: &'a Path, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+    path.ancestors().skip(1).take_while(move |above| *above != top && above.starts_with(top))
 }
 
 /// A path without links in it, opened to be mounted.

@@ -76,7 +76,7 @@ impl Sight {
         let covers =
             |mount: &Mount| matches!(mount, Mount::Empty(path) | Mount::Nothing(path) if in_cache(path));
         let covers = places.extract_if(.., |mount| covers(mount)).collect();
-        let within = Inside::look(workspace);
+        let within = Inside::look(workspace)?;
         let opened = |path: &Path, at: &Path, writable| -> io::Result<Mount> {
             Ok(Mount::Opened { file: inside::open(path)?, at: at.to_owned(), writable })
         };
