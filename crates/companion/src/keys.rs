@@ -125,8 +125,8 @@ pub fn idle_variables(names: impl Iterator<Item = String>) -> BTreeSet<String> {
     names.filter(|name| name.starts_with("COUNTERSIGN_") && !VARIABLES.contains(&name.as_str())).collect()
 }
 
-/// Our variables. The last three are handed from one of our processes to another.
-const VARIABLES: [&str; 9] = [
+/// Our variables. The last two are handed from one of our processes to another.
+const VARIABLES: [&str; 8] = [
     "COUNTERSIGN_GATEWAY_PORT",
     "COUNTERSIGN_GATEWAY_TOKEN",
     "COUNTERSIGN_KEYRING",
@@ -135,7 +135,6 @@ const VARIABLES: [&str; 9] = [
     // Read by the agents that docs/agents.md tells to.
     "COUNTERSIGN_MCP_TOKEN",
     "COUNTERSIGN_GUARDIAN",
-    "COUNTERSIGN_RUN",
     "COUNTERSIGN_WARDEN",
 ];
 

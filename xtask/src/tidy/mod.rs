@@ -78,7 +78,7 @@ const CHECKS: &[Check] = &[
     ("no public function is there for tests alone", reached::functions),
     ("file names carry no generation", sources::generations),
     ("no test is skipped", sources::skipped_tests),
-    ("unsafe code has one place", sources::guarantees_left),
+    ("unsafe code has its places", sources::guarantees_left),
     ("README and ARCHITECTURE name every crate", documents::crates_named),
     ("each tested threat names its tests", documents::threats),
     ("each promise names a test that every change runs", promises::tested),

@@ -1,11 +1,14 @@
 //! The processes of a run, started at one place and ended as a whole.
 //!
 //! The group of the first process is not all of a run: `setsid` and a daemon's double fork leave it. So each
-//! run has a mark of its own in its environment, which everything that it starts inherits, and what bears the
-//! mark, is in the group, or comes from such a process is looked for in `/proc`. One escapes: a process that
-//! has another environment, left the group, and whose parent ended before anybody looked. A control group
-//! would hold that too, but few programs may make one, and it would have to be made and
-//! removed for every run.
+//! run has a mark of its own, which everything that it starts inherits, and what bears the mark, is in the
+//! group, or comes from such a process is looked for in `/proc`. The mark is a number that a limit has which
+//! Linux does not obey ([`mark`]): a variable would be seen by every command, and is lost with
+//! the environment. One escapes: a process that lowered that limit, left the group, and whose parent ended
+//! before anybody looked. A control group would hold that too, but few programs may make one, and it would
+//! have to be made and removed for every run.
+
+mod mark;
 
 use super::warden;
 use crate::shortage;
@@ -17,17 +20,15 @@ use rustix::process::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
-use uuid::Uuid;
 
 /// Whose processes to look for.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(super) struct Whose {
-    /// Value of [`MARK`].
+    /// The run's mark, see [`mark`].
     pub(super) mark: String,
     /// Leads the group.
     pub(super) leader: Option<ProcessIdentity>,
@@ -85,8 +86,8 @@ fn begin(process: &mut Command, name: Option<&str>) -> Tree {
     for name in ours {
         process.env_remove(name);
     }
-    let mark = Uuid::new_v4().simple().to_string();
-    process.env(MARK, &mark).kill_on_drop(true);
+    process.kill_on_drop(true);
+    let mark = mark::put(process);
     // Told before it starts: no moment is left in which it runs and nobody knows of it.
     let tree = Tree { mark, leader: None };
     warden::begins(&tree.mark, name);
@@ -193,20 +194,15 @@ impl Seen {
     }
 
     /// Whether it bears one of these marks.
-    fn bears(&self, marks: &[Vec<u8>]) -> bool {
-        let mut environ = Vec::new();
-        // Another user's cannot be read, and could not be ended either.
-        let read = File::open(format!("/proc/{}/environ", self.pid))
-            .and_then(|file| file.take(ENVIRON_BYTES).read_to_end(&mut environ));
-        read.is_ok() && environ.split(|byte| *byte == 0).any(|entry| marks.iter().any(|mark| mark == entry))
+    fn bears(&self, marks: &[&str]) -> bool {
+        mark::of(self.pid).is_some_and(|mark| marks.contains(&mark.as_str()))
     }
 }
 
 /// Everything that runs and belongs to one of these.
 fn members(whose: &[Whose]) -> Vec<Seen> {
     let all = Seen::all();
-    let marks: Vec<Vec<u8>> =
-        whose.iter().map(|whose| format!("{MARK}={}", whose.mark).into_bytes()).collect();
+    let marks: Vec<&str> = whose.iter().map(|whose| whose.mark.as_str()).collect();
     // A group keeps its number while anybody is in it; another leader means another group.
     let is_another = |known: &ProcessIdentity| {
         all.iter().any(|seen| seen.pid == known.pid && seen.started != known.started)
@@ -269,14 +265,8 @@ pub(super) fn end(whose: &[Whose], within: Duration) -> bool {
     }
 }
 
-/// Names the run that a process belongs to.
-pub(super) const MARK: &str = "COUNTERSIGN_RUN";
-
 /// Fields of `/proc/…/stat` between a process's group and its start.
 const STARTED_AFTER_GROUP: usize = 16;
-
-/// Most that is read of an environment, in bytes: what the system lets a program have.
-const ENVIRON_BYTES: u64 = 6 * 1_024 * 1_024;
 
 /// Longest wait for the end of what was killed; what hangs in the kernel longer than that stays there.
 const LONGEST: Duration = Duration::from_secs(2);

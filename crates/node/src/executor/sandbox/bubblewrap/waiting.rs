@@ -1,6 +1,5 @@
 //! A box that was made before its command came.
 
-use super::super::super::tree::MARK;
 use super::super::super::{Controls, NotStarted, Run, RunOutput, Started, Stop, start_in, verify, warden};
 use super::super::entrance;
 use super::super::order::{NotTaken, Order, Orders};
@@ -85,7 +84,7 @@ impl Waiting {
         if let Err(drift) = verify(command).await {
             return Ok(Err(drift.into()));
         }
-        let order = order(command, base_env, process.1.mark(), walls).ok_or(NotTaken::Outdated)?;
+        let order = order(command, base_env, walls).ok_or(NotTaken::Outdated)?;
         let since = Instant::now();
         orders.give(&order).await?;
         warden::begins(process.1.mark(), name.as_deref());
@@ -106,14 +105,13 @@ impl Begun {
 fn order(
     command: &ApprovedCommand,
     base_env: &BTreeMap<String, String>,
-    mark: &str,
     walls: Vec<PathBuf>,
 ) -> Option<Order> {
     let (typed, arguments) = command.argv().split_first()?;
     let cwd = &command.pins().cwd.real_path;
     let mut all = command.environment(base_env);
     all.retain(|name, _| !environment::is_ours_alone(name));
-    for (name, value) in [("OPENCLAW_CLI", "1"), (MARK, mark), ("PWD", cwd.to_str()?)] {
+    for (name, value) in [("OPENCLAW_CLI", "1"), ("PWD", cwd.to_str()?)] {
         all.insert(name.into(), value.into());
     }
     let (_, identity) = command.pins().programs.first()?;
