@@ -21,7 +21,8 @@ pub enum Change {
         /// The words that start the server.
         mcp: Option<Vec<String>>,
     },
-    /// The hook is taken out, for all events.
+    /// The hook is taken out, for all events: the bytes from before where nothing else changed since and
+    /// nothing of ours stays.
     RemoveHook,
     /// All of ours is taken back: the bytes from before where nothing else changed since, else what is ours.
     Undo,
@@ -170,7 +171,13 @@ impl Plan {
                     matches!(file, Some(Ok(file)) if file == change.file)
                 })
                 .collect();
-            if *wanted == Change::Undo
+            // Where nothing of ours is to stay, the bytes from before are all that is known to be the person's.
+            let all_goes = match wanted {
+                Change::Connect { .. } => false,
+                Change::RemoveHook => !has_ours(&here, change.after.as_deref()),
+                Change::Undo => true,
+            };
+            if all_goes
                 && let Some(original) =
                     written.intact(&change.file, before.as_deref()).and_then(Kept::original)
             {
