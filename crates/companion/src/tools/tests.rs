@@ -214,6 +214,20 @@ async fn a_file_changes_when_a_person_allowed_what_they_saw() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn t16_a_file_with_another_name_is_not_read_wherever_that_is() {
+    let rig = rig();
+    let outside = rig.work().parent().unwrap().join("secret");
+    fs::write(&outside, "nobody-s-business\n").unwrap();
+    fs::hard_link(&outside, rig.work().join("a.txt")).unwrap();
+    let (called, _) = rig.called("read_file", &json!({ "path": "a.txt" }), YES).await;
+    let failure = called.unwrap_err();
+    assert!(failure.message.contains("has another name"), "{failure:?}");
+    fs::remove_file(&outside).unwrap();
+    let (called, _) = rig.called("read_file", &json!({ "path": "a.txt" }), NO).await;
+    assert!(called.unwrap().contains("nobody-s-business"), "it has one name now");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_file_stays_when_a_person_said_no_or_nobody_is_there() {
     let rig = rig();
     let params = json!({ "path": "a.txt", "content": "one\n" });

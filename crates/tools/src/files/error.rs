@@ -88,6 +88,12 @@ pub enum PathProblem {
     /// `..`, or a link, leads out.
     #[error("the path leads out of the workspace (so does every link with an absolute target)")]
     LeadsOut,
+    /// It has another name, and nothing tells where.
+    #[error(
+        "the file has another name, which may be outside of the workspace (a hard link); a command that reads it \
+         can be asked about"
+    )]
+    OtherNames,
     /// It says itself that it is a folder.
     #[error("the path names a folder; expected a file")]
     NamesFolder,

@@ -3,6 +3,7 @@
 //! Links may lead anywhere that is beneath the folder too, when a file is read and where folders of a path
 //! are links. What is then shown and pinned is the path without links. A file that is written must not be a
 //! link itself. Links with an absolute target count as leading out, as `openat2` has it, wherever they lead.
+//! A file with several names is not read: the others may be anywhere.
 
 use super::error::{FileError, PathProblem};
 use super::limits::{LOOKUP_TRIES, NEW_FOLDERS};
@@ -98,10 +99,11 @@ impl Workspace {
         &self.real
     }
 
-    /// Opens a regular file for reading. Nothing else is ever opened: no device, FIFO or socket notices.
+    /// Opens a regular file with one name for reading. Nothing else is ever opened: no device, FIFO or socket
+    /// notices.
     ///
     /// # Errors
-    /// When the path cannot be used, leads out, or names no regular file.
+    /// When the path cannot be used, leads out, or names no regular file, or one with several names.
     pub fn read(&self, named: &str) -> Result<Opened, FileError> {
         let relative = self.relative(named)?;
         let looked_up = self.open_beneath(named, &relative, OFlags::PATH, ResolveFlags::empty())?;
@@ -119,6 +121,10 @@ impl Workspace {
                 &self.real.join(&relative),
                 "it was replaced while it was opened",
             ));
+        }
+        // Nobody can list the names of a file, so whether all are beneath the folder is not known.
+        if again.st_nlink > 1 {
+            return Err(FileError::path(named, PathProblem::OtherNames));
         }
         let real_path = self.real_path_of(named, &opened)?;
         Ok(Opened { file: File::from(opened), real_path })
