@@ -175,8 +175,9 @@ impl Tools {
                 told::of_run(&tell, clock.now_ms(), &run);
             }
         };
+        let limits = Arc::clone(&parts.host);
         let runs = Runs::new(Arc::new(move || ids.uuid()), parts.tracker.clone(), parts.stop.clone())
-            .telling(Arc::new(ended));
+            .telling(Arc::new(ended), Arc::new(move || limits.output_limit()));
         Self {
             inner: Arc::new(Inner {
                 parts,

@@ -269,6 +269,11 @@ impl Host {
         self.exec_at(request, Placement::default(), peer, signals).await
     }
 
+    /// How many bytes of a run's output the person lets be kept and returned.
+    pub fn output_limit(&self) -> usize {
+        self.parts.settings.borrow().limits.output_kb as usize * 1_000
+    }
+
     /// What runs now.
     pub fn running(&self) -> &Running {
         &self.running
@@ -528,7 +533,7 @@ impl Host {
         let view = recorder.running(self.parts.ports.clock.now_ms());
         let (watched, mut controls) = self.running.watch(view, &gone, checked.started, checked.tap);
         controls.terminal = checked.terminal;
-        controls.output = self.parts.settings.borrow().limits.output_kb as usize * 1_000;
+        controls.output = self.output_limit();
         let mut before = None;
         let stop = controls.cancel.clone();
         let tap = controls.tap.clone();

@@ -293,3 +293,25 @@ async fn wrong_actions_are_refused() {
         assert_eq!(call(&tools, "process", given).await, Err(problem.to_owned()));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_more_of_what_goes_on_is_told_than_the_person_lets_be_returned() {
+    let much = Host::new(|_, ear: Ear, abort: CancellationToken| {
+        Box::pin(async move {
+            ear.hear(Heard::Started);
+            (0..2_000).for_each(|number| ear.hear(Heard::Printed(&format!("line {number}\n"))));
+            abort.cancelled().await;
+            Ok(Ran::default())
+        })
+    });
+    let runs = Runs::new(Arc::new(|| "r0".to_owned()), TaskTracker::new(), CancellationToken::new())
+        .telling(Arc::new(|_| {}), Arc::new(|| 4_000));
+    let exec = Exec::new(Arc::new(much), runs.clone(), Settings::default());
+    let tools =
+        everything(Parts { tools: vec![Arc::new(exec), Arc::new(Process::new(runs))], ..testing::parts() });
+    call(&tools, "exec", json!({"command": "make", "background": true})).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let given = json!({"action": "log", "sessionId": "r0", "limit": 10_000});
+    let output = call(&tools, "process", given).await.unwrap().text;
+    assert!((3_900..=4_000).contains(&output.len()) && output.ends_with("line 1999"), "{}", output.len());
+}

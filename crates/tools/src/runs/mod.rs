@@ -10,6 +10,7 @@ mod tail;
 
 use crate::tool::{Progress, ToolError};
 use countersign_protocol::ids::SessionKey;
+use countersign_protocol::limits::OUTPUT_BYTES;
 use futures_util::FutureExt as _;
 use state::{End, Run, Stage, State, capped};
 pub(crate) use state::{Finish, Owner, RunState, Success, View};
@@ -34,6 +35,7 @@ struct Inner {
     state: Mutex<State>,
     ids: Ids,
     ends: Option<Ends>,
+    most: Most,
     tracker: TaskTracker,
     stop: CancellationToken,
 }
@@ -71,6 +73,9 @@ pub enum Outcome<'a> {
 
 /// Hears of the ends of runs that went on without their calls. It is quick and calls nothing of [`Runs`].
 pub type Ends = Arc<dyn Fn(Outlived<'_>) + Send + Sync>;
+
+/// Says how many bytes of a run's output are returned at most.
+pub type Most = Arc<dyn Fn() -> usize + Send + Sync>;
 
 /// Makes ids that were never there before, by which agents name their runs.
 pub type Ids = Arc<dyn Fn() -> String + Send + Sync>;
@@ -153,16 +158,19 @@ struct Follower {
 impl Runs {
     /// No runs yet. They run on `tracker`, and all end with `stop`.
     pub fn new(ids: Ids, tracker: TaskTracker, stop: CancellationToken) -> Self {
-        Self { inner: Arc::new(Inner { state: Mutex::default(), ids, ends: None, tracker, stop }) }
+        let most: Most = Arc::new(|| OUTPUT_BYTES);
+        Self { inner: Arc::new(Inner { state: Mutex::default(), ids, ends: None, most, tracker, stop }) }
     }
 
     /// The same before anything runs, with somebody who hears of the ends of runs that went on
-    /// without their calls.
+    /// without their calls, and with what a person says of how much output is returned.
     #[must_use]
-    pub fn telling(self, ends: Ends) -> Self {
+    pub fn telling(self, ends: Ends, most: Most) -> Self {
         let Inner { ids, tracker, stop, .. } = &*self.inner;
         let (ids, tracker, stop) = (Arc::clone(ids), tracker.clone(), stop.clone());
-        Self { inner: Arc::new(Inner { state: Mutex::default(), ids, ends: Some(ends), tracker, stop }) }
+        Self {
+            inner: Arc::new(Inner { state: Mutex::default(), ids, ends: Some(ends), most, tracker, stop }),
+        }
     }
 
     /// Starts something of `owner`'s and waits for it. `abort` ends it as long as it is waited for.
@@ -318,7 +326,7 @@ impl Runs {
             label: label.chars().take(MAX_LABEL).collect(),
             began: Instant::now(),
             stop: stop.clone(),
-            tail: Tail::default(),
+            tail: Tail::telling((self.inner.most)()),
             end: None,
             progress: Some(progress),
             stage: Stage::Followed,

@@ -1,8 +1,10 @@
 //! The end of what a run printed so far, and how much of it was read already.
 
 /// Text that grows and keeps its end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Tail {
+    /// Bytes that are told at once, at most.
+    most: usize,
     text: String,
     /// Bytes that were there before what is kept.
     dropped: usize,
@@ -11,6 +13,11 @@ pub(super) struct Tail {
 }
 
 impl Tail {
+    /// Nothing yet. No more than `most` bytes are told at once, nor more than [`KEPT_BYTES`].
+    pub(super) fn telling(most: usize) -> Self {
+        Self { most: most.min(KEPT_BYTES), text: String::new(), dropped: 0, read: 0 }
+    }
+
     pub(super) fn push(&mut self, text: &str) {
         self.text.push_str(text);
         if self.text.len() > 2 * KEPT_BYTES {
@@ -35,16 +42,24 @@ impl Tail {
     pub(super) fn read(&mut self) -> String {
         let from = self.read.saturating_sub(self.dropped);
         let new = self.text.get(from..).unwrap_or_default();
-        let marker = if self.read < self.dropped { MARKER } else { "" };
-        let new = format!("{marker}{new}");
+        let new = self.told(new, self.read < self.dropped);
         self.read = self.dropped + self.text.len();
         new
     }
 
     /// Everything that is kept, after a marker when more was there.
     pub(super) fn all(&self) -> String {
-        let marker = if self.dropped > 0 { MARKER } else { "" };
-        format!("{marker}{}", self.text)
+        self.told(&self.text, self.dropped > 0)
+    }
+
+    /// The end of a text, after a marker when there was more.
+    fn told(&self, text: &str, is_cut: bool) -> String {
+        if !is_cut && text.len() <= self.most {
+            return text.to_owned();
+        }
+        let room = self.most.saturating_sub(MARKER.len()).min(text.len());
+        let from = text.ceil_char_boundary(text.len() - room);
+        format!("{MARKER}{}", text.get(from..).unwrap_or_default())
     }
 }
 
@@ -61,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_was_read_is_not_read_again() {
-        let mut tail = Tail::default();
+        let mut tail = Tail::telling(usize::MAX);
         assert!(!tail.has_heard() && !tail.has_more());
         tail.push("one\n");
         tail.push("zwölf\n");
@@ -74,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_end_is_kept_and_what_is_gone_is_said_to_be() {
-        let mut tail = Tail::default();
+        let mut tail = Tail::telling(usize::MAX);
         tail.push("read\n");
         tail.read();
         for number in 0..20_000 {
@@ -83,7 +98,12 @@ mod tests {
         }
         let new = tail.read();
         assert!(new.starts_with(MARKER) && new.ends_with("line 19999 \u{e9}\n"), "{new}");
-        assert!(new.len() >= KEPT_BYTES);
+        assert!((KEPT_BYTES - 1..=KEPT_BYTES).contains(&new.len()), "{}", new.len());
         assert_eq!(tail.all(), new);
+        let mut tail = Tail::telling(4_000);
+        tail.push(&"\u{e9}".repeat(2_001));
+        for told in [tail.all(), tail.read()] {
+            assert!(told.starts_with(MARKER) && (3_999..=4_000).contains(&told.len()), "{}", told.len());
+        }
     }
 }
