@@ -171,7 +171,8 @@ impl Plan {
                     matches!(file, Some(Ok(file)) if file == change.file)
                 })
                 .collect();
-            // Where nothing of ours is to stay, the bytes from before are all that is known to be the person's.
+            // Where nothing of ours is to stay, the bytes from before are all that is known to be
+            // the person's.
             let all_goes = match wanted {
                 Change::Connect { .. } => false,
                 Change::RemoveHook => !has_ours(&here, change.after.as_deref()),
