@@ -14,7 +14,7 @@ use crate::evaluate::Subject;
 use crate::facts::Facts;
 use crate::rules::Withheld;
 use countersign_commands::analysis::Analysis;
-use countersign_commands::command::Mode;
+use countersign_commands::command::{Mode, carriers};
 use countersign_commands::programs::Name;
 use countersign_protocol::edits::DocumentEdit;
 use countersign_protocol::ids::AgentId;
@@ -125,6 +125,12 @@ pub fn proposals(
     let (name, arguments) = argv.split_first().ok_or(AlwaysUnavailable::Opaque)?;
     let real_path = facts.programs.get(name).and_then(|program| program.real_path.as_deref());
     let program = real_path.and_then(Path::to_str).ok_or(AlwaysUnavailable::Unresolved)?;
+    // A person who types an entry for a package manager means all that it does; one who answers a question
+    // about one command does not.
+    let arguments_of = || arguments.iter().map(String::as_str);
+    if carriers::runs_others(&typed.text, arguments_of()) || carriers::runs_others(program, arguments_of()) {
+        return Err(AlwaysUnavailable::Carrier);
+    }
     if Name::of(&typed.text).is_interpreter() || Name::of(program).is_interpreter() {
         return Err(AlwaysUnavailable::Interpreter);
     }

@@ -232,15 +232,19 @@ fn step(
     let arguments = || arguments.iter().map(|word| word.text.as_str());
     let runs_others =
         carriers::runs_others(path, arguments()) || carriers::runs_others(&executable.text, arguments());
+    let is_itself = keeps_its_name(path, &executable.text);
+    let does_its_own = || is_itself && command::does_its_own(words);
     match allowed {
         // The entry is about the file, which is another program under this name.
         Allowed::Program | Allowed::Readers if programs::is_another_by_name(path, &executable.text) => {
             return Err(Unbound::Carrier);
         }
-        Allowed::Program | Allowed::Named | Allowed::Readers if runs_others => return Err(Unbound::Carrier),
-        Allowed::Version | Allowed::Tasks | Allowed::Words
-            if runs_others && !keeps_its_name(path, &executable.text) =>
-        {
+        Allowed::Program | Allowed::Named | Allowed::Readers if runs_others && !does_its_own() => {
+            return Err(Unbound::Carrier);
+        }
+        // Which shell runs a task, and which program it is where nothing has its name, was not allowed.
+        Allowed::Tasks if runs_others && !command::keeps_to_tasks(words) => return Err(Unbound::Carrier),
+        Allowed::Version | Allowed::Tasks | Allowed::Words if runs_others && !is_itself => {
             return Err(Unbound::Carrier);
         }
         Allowed::Program

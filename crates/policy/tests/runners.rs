@@ -7,6 +7,7 @@ use countersign_policy::bind::{Allowed, Bound, Unbound, bind, bind_allowed};
 use countersign_policy::evaluate::{AskReason, Evidence, LocalRules, Subject, Verdict, Walls, evaluate};
 use countersign_policy::facts::{Facts, FileIdentity, ProgramFacts};
 use countersign_policy::rules::{Folders, Moment, RuleIndex};
+use countersign_protocol::rules::ArgumentRule;
 use countersign_protocol::vocabulary::{Ask, Security};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -64,11 +65,48 @@ fn check(text: &str, expected: Result<&[&str], Unbound>) {
     assert_eq!(bound(text, Allowed::Program), Err(Unbound::Carrier), "{text}");
 }
 
+/// What an entry or a rule for the program alone comes to.
+#[track_caller]
+fn check_alone(text: &str, expected: Result<&[&str], Unbound>) {
+    let expected = expected.map(|words| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+    for allowed in [Allowed::Program, Allowed::Named] {
+        assert_eq!(bound(text, allowed), expected, "{text} {allowed:?}");
+    }
+}
+
 #[test]
 fn a_runner_whose_words_were_allowed_runs_them_itself() {
-    check("npm run lint", Ok(&["/usr/bin/npm", "run", "lint"]));
+    check("npm exec -- tsc", Ok(&["/usr/bin/npm", "exec", "--", "tsc"]));
     check("npx tsc --noEmit", Ok(&["/usr/bin/npx", "tsc", "--noEmit"]));
     check("bun run lint | tail -5", Ok(&["'/usr/bin/bun' 'run' 'lint' | '/usr/bin/tail' '-5'"]));
+}
+
+#[test]
+fn a_package_manager_that_was_allowed_does_what_names_no_program() {
+    check_alone("npm run lint", Ok(&["/usr/bin/npm", "run", "lint"]));
+    check_alone("npm ci --ignore-scripts", Ok(&["/usr/bin/npm", "ci", "--ignore-scripts"]));
+    check_alone("bun install", Ok(&["/usr/bin/bun", "install"]));
+    for text in [
+        "npm exec -- tsc",
+        "npm init vite",
+        "npm run lint --script-shell=/tmp/x",
+        "npm config set script-shell /tmp/x",
+        "bun run lint",
+        "bun x tsc",
+        // Another name of the same file.
+        "bunx install",
+    ] {
+        check_alone(text, Err(Unbound::Carrier));
+    }
+}
+
+#[test]
+fn a_task_that_was_allowed_gets_no_other_shell() {
+    let tasks = |text: &str| bound(text, Allowed::Tasks);
+    assert!(tasks("npm run lint --workspace=a -- --fix").is_ok());
+    for text in ["npm run lint --script-shell=/tmp/x", "bun run --shell=system lint"] {
+        assert_eq!(tasks(text), Err(Unbound::Carrier), "{text}");
+    }
 }
 
 #[test]
@@ -102,12 +140,12 @@ fn a_program_is_started_under_the_name_that_was_typed() {
     assert_eq!(started("cargo check", Allowed::Program), Err(Unbound::Carrier));
 }
 
-/// The verdict on `npm run lint` under one rule for `npm`.
-fn verdict(arguments: Value) -> Verdict {
-    let world = World::new(&["npm", "run", "lint"], Security::Allowlist, Ask::OnMiss);
+/// The verdict on a command under one rule for its program.
+fn verdict(argv: &[&str], arguments: Value) -> Verdict {
+    let world = World::new(argv, Security::Allowlist, Ask::OnMiss);
     let rule = json!({
-        "id": "r", "agent": "*", "effect": "allow", "program": "npm", "arguments": arguments, "createdAtMs": 0,
-        "from": "answer",
+        "id": "r", "agent": "*", "effect": "allow", "program": argv[0], "arguments": arguments,
+        "createdAtMs": 0, "from": "typed",
     });
     let rules = RuleIndex::new(vec![serde_json::from_value(rule).unwrap()]);
     let (folders, uses) = (Folders::new(), HashMap::new());
@@ -130,16 +168,24 @@ fn verdict(arguments: Value) -> Verdict {
 }
 
 #[test]
-fn a_rule_for_the_words_of_a_runner_counts_and_one_for_the_runner_does_not() {
+fn a_rule_for_a_runner_counts_where_it_says_what_is_started() {
+    let lint = &["npm", "run", "lint"];
     let unbound = || Verdict::Ask(AskReason::Unbound(Unbound::Carrier));
+    let allowed = || Verdict::Allow(Evidence::Entries);
+    assert_eq!(verdict(lint, json!({"exact": {"args": ["run", "lint"], "folder": CWD}})), allowed());
     assert_eq!(
-        verdict(json!({"exact": {"args": ["run", "lint"], "folder": CWD}})),
-        Verdict::Allow(Evidence::Entries)
-    );
-    assert_eq!(
-        verdict(json!({"exact": {"args": ["run", "test"], "folder": CWD}})),
+        verdict(lint, json!({"exact": {"args": ["run", "test"], "folder": CWD}})),
         Verdict::Ask(AskReason::Miss)
     );
-    assert_eq!(verdict(json!("any")), unbound());
-    assert_eq!(verdict(json!({"shape": {"subcommand": ["run", "lint"]}})), unbound());
+    assert_eq!(verdict(lint, json!("any")), allowed());
+    let open = |words: &str| serde_json::to_value(ArgumentRule::beginning_with(words)).unwrap();
+    assert_eq!(verdict(lint, open("run lint")), allowed());
+    assert_eq!(verdict(lint, open("run")), allowed());
+    assert_eq!(verdict(&["npm", "ci"], open("ci")), allowed());
+    let other_shell = &["npm", "run", "lint", "--script-shell=/tmp/x"];
+    assert!(matches!(verdict(other_shell, open("run lint")), Verdict::Ask(_)));
+    // What is no task of the package is a program to it.
+    assert_eq!(verdict(&["bun", "run", "lint"], open("run lint")), allowed());
+    assert_eq!(verdict(&["bun", "run", "lint"], open("run")), unbound());
+    assert_eq!(verdict(&["bun", "run", "lint"], json!("any")), unbound());
 }

@@ -7,6 +7,7 @@
 mod builtins;
 pub mod carriers;
 pub mod find;
+mod managers;
 mod names;
 mod packages;
 mod shells;
@@ -15,6 +16,7 @@ pub mod xargs;
 
 pub use builtins::{is_safe_builtin, is_shells_own, literal_output, may_evaluate, moves, only_asks};
 pub use carriers::carries_code;
+pub use managers::{does_its_own, keeps_to_tasks};
 pub use names::{RESERVED, base_name, is_assignment};
 pub use shells::{Carried, Language, ShellUse, StartUp};
 

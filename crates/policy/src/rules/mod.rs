@@ -27,9 +27,10 @@ use crate::allowlist::{Found, expand_home, glob, is_path};
 use crate::facts::{ProgramFacts, Reached, ScriptFacts};
 use crate::knowledge;
 use crate::work;
-use countersign_commands::programs::is_another_by_name;
+use countersign_commands::command::carriers::{self, Starts};
+use countersign_commands::programs::{Name, is_another_by_name};
 use countersign_protocol::document::WILDCARD_AGENT;
-use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet, RuleEffect, RuleLimits};
+use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet, OperandKind, RuleEffect, RuleLimits};
 use places::ReadingPlace;
 use std::collections::HashMap;
 use std::path::Path;
@@ -170,11 +171,28 @@ pub(crate) fn names_its_tasks(rule: &CommandRule) -> bool {
     if rule.contents.script.is_some() {
         return true;
     }
+    does_tasks(rule) && !leaves_its_task_open(rule)
+}
+
+/// Whether a rule is about a command of a described program that does the project's own tasks.
+fn does_tasks(rule: &CommandRule) -> bool {
     let ArgumentRule::Shape(shape) = &rule.arguments else { return false };
     let words: Vec<&str> = shape.subcommand.iter().map(String::as_str).collect();
-    knowledge::program(&rule.program).and_then(|program| program.command(&words)).is_some_and(|command| {
-        command.nature == knowledge::Nature::Builds && command.words.split_whitespace().eq(words)
-    })
+    // More words than the command's own say which of its tasks.
+    let command = knowledge::program(&rule.program).and_then(|program| program.command(&words));
+    command.is_some_and(|command| command.nature == knowledge::Nature::Builds)
+}
+
+/// Whether the word behind such a rule's subcommand may be a program as well as a task, and the rule does not
+/// say which word that is: `bun run`.
+pub(crate) fn leaves_its_task_open(rule: &CommandRule) -> bool {
+    let ArgumentRule::Shape(shape) = &rule.arguments else { return false };
+    let starts = carriers::carrier(&Name::of(&rule.program)).map(|row| row.starts);
+    let Some(Starts::Behind(words, _)) = starts else { return false };
+    let takes_a_program = |word: &String| words.split(' ').any(|known| known == word);
+    let names_it =
+        shape.subcommand.len() > 1 || matches!(shape.operands.first.first(), Some(OperandKind::OneOf(_)));
+    does_tasks(rule) && shape.subcommand.first().is_some_and(takes_a_program) && !names_it
 }
 
 /// Whether words, each with whether a shell could make something else of it, call a program by a bare name
