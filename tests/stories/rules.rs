@@ -7,7 +7,7 @@ use countersign_protocol::question::Outcome;
 use countersign_tests::home::Home;
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 /// A home whose rule document is this.
@@ -237,5 +237,75 @@ fn a_place_that_became_a_link_is_forgotten_by_its_name_and_keeps_no_other_one_aw
     assert_eq!(places()?, json!([{ "path": link, "access": "write" }, hidden]));
     place(&link, "--forget")?;
     assert_eq!(places()?, json!([hidden]));
+    Ok(())
+}
+
+#[test]
+fn a_permission_that_never_counts_is_told_where_it_is_made_and_where_it_is_listed() -> Story {
+    let home = Home::asking()?;
+    for (arguments, why) in [
+        (&["rules", "add", "--program", "sudo"][..], "never counts: it starts other programs"),
+        (&["rules", "add", "--program", "bun", "--subcommand", "run"], "name that word too"),
+        (&["allowlist", "add", "git *"], "never counts: no program is called so"),
+    ] {
+        let refused = home.countersign(arguments)?.expect_code(1)?;
+        assert!(refused.stderr.contains(why), "{arguments:?}: {refused:?}");
+    }
+    assert!(!home.rules_path().exists());
+    // What is stored already, by an older release or another program.
+    home.edit_document(|document| {
+        document["agents"] = json!({ "*": { "allowlist": [{ "pattern": "git *" }] } });
+    })?;
+    let home = with_rules(home, &touching(json!({ "program": "sudo" })))?;
+    let rules = home.countersign(&["rules", "list"])?.expect_code(0)?.stdout;
+    assert!(rules.contains("never counts  allow sudo") && !rules.contains("live"), "{rules}");
+    let rows = home.countersign(&["--json", "rules", "list"])?.expect_code(0)?.json()?;
+    assert_eq!(rows[0]["state"], "never-counts");
+    assert_eq!(rows[0]["uncounted"], json!({ "cause": "starts-others", "lasts": "ever" }));
+    let entries = home.countersign(&["allowlist", "list"])?.expect_code(0)?.stdout;
+    assert!(entries.contains("never counts: no program is called so"), "{entries}");
+    let entries = home.countersign(&["--json", "allowlist", "list"])?.expect_code(0)?.json()?;
+    assert_eq!(entries[0]["entry"]["uncounted"], json!({ "cause": "words", "lasts": "ever" }));
+    let doctor = home.countersign(&["doctor"])?.stdout;
+    assert_eq!(doctor.matches("never counts").count(), 2, "{doctor}");
+    Ok(())
+}
+
+/// A program of this name that leaves a file `ran` behind.
+fn leaving_a_trace(home: &Home, name: &str) -> anyhow::Result<String> {
+    let file = home.file(name);
+    std::fs::write(&file, format!("#!/bin/sh\n: > '{}'\n", home.file("ran")))?;
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))?;
+    Ok(std::fs::canonicalize(file)?.display().to_string())
+}
+
+#[test]
+fn a_package_manager_that_is_allowed_runs_its_own_commands_and_no_program_that_they_name() -> Story {
+    let commands: [(&[&str], bool); 5] = [
+        (&["run", "build"], true),
+        (&["ci", "--ignore-scripts"], true),
+        (&["exec", "rm"], false),
+        (&["run", "build", "--script-shell=x"], false),
+        (&["config", "set", "script-shell", "x"], false),
+    ];
+    for by_rule in [true, false] {
+        let mut home = Home::asking()?;
+        let npm = leaving_a_trace(&home, "npm")?;
+        if by_rule {
+            home = with_rules(home, &touching(json!({ "program": npm })))?;
+        } else {
+            home.edit_document(|document| {
+                document["agents"] = json!({ "*": { "allowlist": [{ "pattern": npm }] } });
+            })?;
+        }
+        for (words, runs) in commands {
+            let argv = [&[npm.as_str()], words].concat();
+            home.exec(&argv)?.finish()?.expect_code(if runs { 0 } else { 202 })?;
+            assert_eq!(Path::new(&home.file("ran")).exists(), runs, "{words:?}, by a rule: {by_rule}");
+            if runs {
+                std::fs::remove_file(home.file("ran"))?;
+            }
+        }
+    }
     Ok(())
 }

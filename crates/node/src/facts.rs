@@ -101,17 +101,9 @@ pub fn name_files(analysis: &mut Analysis, places: Places<'_>) {
 /// into any other file or folder: for what is judged and does not run. Blocking, a few system calls for each
 /// program and path.
 pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
-    let located = |name: &str| {
-        let path = search::find(name, places);
-        let real_path = path.as_ref().and_then(|path| real::path(path).ok());
-        let writable = real_path.as_deref().is_some_and(identity::is_writable);
-        let identity = real_path.as_deref().and_then(|real| identity::identify(real, Content::Trusted).ok());
-        let named = path.as_deref().and_then(named);
-        ProgramFacts { path, named, real_path, identity, writable }
-    };
     let programs = analysis.programs();
     let mut facts = Facts {
-        programs: programs.into_iter().map(|name| (name.to_string(), located(&name))).collect(),
+        programs: programs.into_iter().map(|name| (name.to_string(), located(&name, places))).collect(),
         cwd: folder(places.cwd),
         home: places.home.to_owned(),
         ..Facts::default()
@@ -119,6 +111,16 @@ pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
     facts.reached = reached(analysis, &facts, Depth::Paths);
     facts.surroundings = around(analysis, &facts);
     facts
+}
+
+/// Where a program is, by a name or a path, without a look into it. Blocking, a few system calls.
+pub fn located(name: &str, places: Places<'_>) -> ProgramFacts {
+    let path = search::find(name, places);
+    let real_path = path.as_ref().and_then(|path| real::path(path).ok());
+    let writable = real_path.as_deref().is_some_and(identity::is_writable);
+    let identity = real_path.as_deref().and_then(|real| identity::identify(real, Content::Trusted).ok());
+    let named = path.as_deref().and_then(named);
+    ProgramFacts { path, named, real_path, identity, writable }
 }
 
 /// What lies around a command and has a say in what it starts.

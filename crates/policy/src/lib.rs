@@ -10,6 +10,7 @@ pub mod approved;
 pub mod beyond;
 pub mod bind;
 pub mod calls;
+pub mod counts;
 pub mod currency;
 pub mod display;
 pub mod document;

@@ -1,5 +1,6 @@
 //! The approvals document as the policy and allowlist pages see and edit it.
 
+use crate::counting::{Comes, Uncounted};
 use crate::meaning::{Impact, Meaning};
 use crate::route::RouteField;
 use crate::shown::Shown;
@@ -210,6 +211,10 @@ ui! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub last_resolved_path: Option<Shown>,
+        /// Why it lets nothing run, whatever is asked about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub uncounted: Option<Uncounted>,
     }
 
     /// The arguments and the folder that an entry is about, and nothing else.
@@ -276,6 +281,10 @@ ui! {
         pub impact: Option<Impact>,
         /// Edits that take it back.
         pub undo: Vec<DocumentEdit>,
+        /// What came of each entry that was added or changed, in their order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<Comes>>")]
+        pub comes: Vec<Comes>,
     }
 
     /// A loosening asked for from the command line, waiting for a person in the window.

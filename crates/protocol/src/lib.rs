@@ -18,6 +18,7 @@ mod exported;
 
 pub mod change;
 pub mod control;
+pub mod counting;
 pub mod digits;
 pub mod document;
 pub mod edits;

@@ -1,5 +1,6 @@
 //! Rules and presets as the windows and the command line see and edit them.
 
+use crate::counting::{Comes, Uncounted};
 use crate::edits::Loosening;
 use crate::remember::{CallReach, RuleReach};
 use crate::rules::{CallRule, CallRuleDraft, CommandRule, RuleDraft, Workspace, WorkspaceDraft};
@@ -130,6 +131,10 @@ ui_words! {
         Spent,
         /// Its session has been quiet for too long to be the same one.
         SessionOver,
+        /// It can never let anything run.
+        NeverCounts,
+        /// It lets nothing run as this machine is now.
+        NotNow,
     }
 }
 
@@ -188,6 +193,10 @@ ui! {
         pub note: Option<Shown>,
         /// Whether it counts.
         pub state: RuleState,
+        /// Why it lets nothing run, whatever is asked about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub uncounted: Option<Uncounted>,
         /// Runs that it has let through.
         pub uses: u32,
         /// Unix milliseconds.
@@ -276,5 +285,9 @@ ui! {
         pub loosenings: Vec<Loosening>,
         /// Edits that take it back.
         pub undo: Vec<RuleEdit>,
+        /// What came of each rule for a program that was added or changed and allows, in their order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<Comes>>")]
+        pub comes: Vec<Comes>,
     }
 }

@@ -1,6 +1,7 @@
 import { te } from './i18n/expected/index.svelte';
 import type { BackendError } from './ipc';
-import type { Expected } from './protocol';
+import { sentences } from './i18n/index.svelte';
+import type { Expected, UncountedCause } from './protocol';
 
 /** What an error says at the field of a form that it is about. */
 export interface Wrong<Field extends string> {
@@ -18,6 +19,12 @@ export function wrongField<Field extends string>(
   return field === undefined || !mistake ? null : { field, text: expectedSentence(mistake.expected) };
 }
 
+/** Why a permission cannot let anything run, and what to do instead; `what` is the file or path that it really is. */
+export function causeSentence(cause: UncountedCause, what?: string): string {
+  const words = te();
+  return what === undefined ? words.uncounted[cause] : sentences([words.uncounted[cause], words.reallyIs(what)]);
+}
+
 /** What would be right in place of what was typed. */
 export function expectedSentence(expected: Expected): string {
   const words = te();
@@ -30,6 +37,8 @@ export function expectedSentence(expected: Expected): string {
       return words.atMost(expected.count);
     case 'filters':
       return words.filters(expected.count, expected.length);
+    case 'counting':
+      return causeSentence(expected.cause, expected.what);
     case 'executable':
       return words.executable(expected.why);
     default:

@@ -1,5 +1,5 @@
 import { BackendError } from '../lib/ipc';
-import type { ChangedBy, Impact, Loosening } from '../lib/protocol';
+import type { ChangedBy, Comes, Impact, Loosening } from '../lib/protocol';
 
 /** An edit that loosens and waits for the person's word. */
 export interface Pending<Edit> {
@@ -37,6 +37,7 @@ interface Edited<Edit> {
   loosenings: Loosening[];
   impact?: Impact;
   undo: Edit[];
+  comes?: Comes[];
 }
 
 /** Steps back that are remembered: more than anybody goes. */
@@ -50,6 +51,8 @@ export abstract class EditedStore<View extends { hash: string }, Edit> {
   pending = $state.raw<Pending<Edit> | null>(null);
   /** Who changed it since the person last looked, other than the person. */
   changedBy = $state<OtherWriter | null>(null);
+  /** What came of the permissions that were stored last, as far as they let nothing run. */
+  idle = $state.raw<Comes[]>([]);
 
   #undo = $state.raw<Edit[][]>([]);
   #redo = $state.raw<Edit[][]>([]);
@@ -108,6 +111,7 @@ export abstract class EditedStore<View extends { hash: string }, Edit> {
     this.busy = true;
     this.error = null;
     this.changedBy = null;
+    this.idle = [];
     try {
       const result = await this.write(this.view.hash, edits, confirmed);
       if (!result.applied) {
@@ -115,6 +119,7 @@ export abstract class EditedStore<View extends { hash: string }, Edit> {
         return false;
       }
       this.pending = null;
+      this.idle = (result.comes ?? []).filter(({ kind }) => kind !== 'in-force');
       this.#remember(kind, result.undo);
       await this.load();
       return true;

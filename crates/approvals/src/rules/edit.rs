@@ -1,6 +1,7 @@
 //! Changing the rule document, with the edits that take a change back.
 
 use countersign_policy::calls::{self, CallProblem};
+use countersign_policy::counts::{Idle, rule_never};
 use countersign_policy::rules::{self, PRESETS, RuleProblem, Unproven};
 use countersign_policy::workspaces::{self, WorkspaceProblem};
 use countersign_protocol::document::WILDCARD_AGENT;
@@ -14,6 +15,9 @@ use std::path::{Path, PathBuf};
 
 /// Rules that a document may hold. More than anybody reads; the bound keeps comparing two documents quick.
 pub(crate) const MAX_RULES: u32 = 2_000;
+
+/// Id of a rule that is only looked at.
+const UNSTORED: &str = "-";
 
 /// Longest note, in characters: a sentence or two.
 const MAX_NOTE_CHARS: u32 = 500;
@@ -43,6 +47,9 @@ pub enum RuleEditError {
     /// It refuses less than it says.
     #[error("the rule cannot be stored: {0}")]
     Unproven(Unproven),
+    /// It allows nothing, whatever is asked about.
+    #[error("the rule cannot be stored: it never counts: {0}")]
+    Idle(Idle),
     /// Something in what a rule about calls is about does.
     #[error("the rule cannot be stored: {0}")]
     Call(CallProblem),
@@ -85,7 +92,7 @@ macro_rules! told_once {
 
 // What is wrong is in the words already, and no source of them: whoever writes out sources
 // would say it twice.
-told_once!(RuleProblem => Rule, Unproven => Unproven, CallProblem => Call, WorkspaceProblem => Workspace);
+told_once!(RuleProblem => Rule, Unproven => Unproven, Idle => Idle, CallProblem => Call, WorkspaceProblem => Workspace);
 
 /// The document after edits, and the edits that take them back.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,12 +162,14 @@ fn apply_one(
     let undo = match edit {
         RuleEdit::AddRule { rule: draft } => {
             let draft = stamp.in_normal_form(draft)?;
-            if is_there(&document.rules, &draft, says) {
+            let is_there = is_there(&document.rules, &draft, says);
+            let id = if is_there { UNSTORED.to_owned() } else { (stamp.new_id)() };
+            let rule = draft.into_rule(id, stamp.now_ms, stamp.from.clone());
+            rule.check()?;
+            prove(&rule)?;
+            if is_there {
                 return Ok(Vec::new());
             }
-            let rule = draft.into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
-            rule.check()?;
-            rules::prove(&rule)?;
             Some(insert(document, usize::MAX, rule)?)
         }
         RuleEdit::AddCallRule { rule: draft } => {
@@ -185,7 +194,9 @@ fn apply_one(
                 draft.into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
             })?;
             let new = find(&document.rules, id).ok().and_then(|at| document.rules.get(at));
-            new.map_or(Ok(()), rules::prove)?;
+            if let Some(new) = new.filter(|new| !is_about_the_same(new, &old)) {
+                prove(new)?;
+            }
             Some(RuleEdit::ReplaceRule { id: id.clone(), rule: says(&old) })
         }
         RuleEdit::ReplaceCallRule { id, rule: draft } => {
@@ -415,6 +426,25 @@ fn replace<R: Checked>(rules: &mut [R], id: &str, new: impl FnOnce(&R) -> R) -> 
 /// Whether a rule that says the same without an end is there.
 fn is_there<R: StoredRule, D: PartialEq>(rules: &[R], draft: &D, says: fn(&R) -> D) -> bool {
     rules.iter().any(|rule| rule.limits().is_unlimited() && says(rule) == *draft)
+}
+
+/// Whether a rule does what it says: refuses its own words, or lets some of them run. An answer was given to
+/// a command that it was made of.
+fn prove(rule: &CommandRule) -> Result<(), RuleEditError> {
+    rules::prove(rule)?;
+    let idle = if rule.from == RuleOrigin::Typed { rule_never(rule) } else { None };
+    idle.map_or(Ok(()), |idle| Err(idle.into()))
+}
+
+/// Whether two rules are about the same commands and do the same with them, for whom and how long apart.
+fn is_about_the_same(rule: &CommandRule, other: &CommandRule) -> bool {
+    let about = |rule: &CommandRule| RuleDraft {
+        agent: String::new(),
+        limits: RuleLimits::default(),
+        note: None,
+        ..says(rule)
+    };
+    about(rule) == about(other)
 }
 
 /// What a rule says, without what the store gave it.

@@ -169,7 +169,10 @@ impl RulesOwner {
             let applied = loosenings.is_empty() || change.looser == Looser::Confirmed;
             let (document, undo) =
                 if applied { (edited.document, edited.undo) } else { (document.clone(), Vec::new()) };
-            Ok((document, RuleEditResult { hash: String::new(), applied, loosenings, undo }))
+            Ok((
+                document,
+                RuleEditResult { hash: String::new(), applied, loosenings, undo, comes: Vec::new() },
+            ))
         })?;
         result.hash.clone_from(&self.current.hash);
         Ok(result)

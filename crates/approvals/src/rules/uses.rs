@@ -104,7 +104,8 @@ pub fn state(rule: &dyn StoredRule, counts: &Counts, now_ms: i64) -> RuleState {
 /// Whether a rule has been dead for so long that it may go.
 pub(super) fn may_go(rule: &dyn StoredRule, counts: &Counts, now_ms: i64) -> bool {
     let dead_for_ms = match state(rule, counts, now_ms) {
-        RuleState::Live => return false,
+        // What keeps it from counting may change, or be what somebody looks for.
+        RuleState::Live | RuleState::NeverCounts | RuleState::NotNow => return false,
         RuleState::Expired => rule.limits().until_ms.map_or(0, |until_ms| now_ms.saturating_sub(until_ms)),
         RuleState::Spent => quiet_ms(rule, counts.get(rule.id()), now_ms),
         RuleState::SessionOver => quiet_ms(rule, counts.get(rule.id()), now_ms) - SESSION_QUIET_MS,

@@ -165,6 +165,9 @@ pub enum StoreError {
          programs belong to skills. Allow a skill's program by an entry or a rule"
     )]
     NoEffect,
+    /// An entry that lets nothing run, whatever is asked about.
+    #[error("the entry cannot be stored: it never counts: {0}")]
+    Idle(countersign_policy::counts::Idle),
     /// The policy became stricter or lost a rule since it was shown.
     #[error(transparent)]
     Outdated(#[from] countersign_policy::currency::Outdated),

@@ -10,6 +10,7 @@ use super::{Change, Changed, Current, Looser, Replacement, StoreError, Writer};
 use crate::file::{self, Backup, Found, Stamp, WriteError};
 use crate::folder::{Folder, FolderError, LOCK_PAUSE, Lock};
 use crate::ports::Ports;
+use countersign_policy::counts::{Idle, entry_never};
 use countersign_policy::currency;
 use countersign_policy::document::{self, Parsed, Use};
 use countersign_protocol::document::{Document, FILE_NAME, SOCKET_NAME};
@@ -233,6 +234,12 @@ impl DocumentOwner {
         if change.edits.iter().any(allows_skills) {
             return Err(StoreError::NoEffect);
         }
+        // An answer was given to a command that its entry was made of.
+        if matches!(change.writer, Writer::Window | Writer::CommandLine)
+            && let Some(idle) = change.edits.iter().find_map(idle)
+        {
+            return Err(StoreError::Idle(idle));
+        }
         let mut result = self.transact(|owner, current| {
             owner.check_base(change.base_hash.as_deref(), current)?;
             let mut fresh = || owner.ports.ids.uuid();
@@ -242,7 +249,14 @@ impl DocumentOwner {
             let loosenings = document::loosenings(&before, &edited.document);
             let applied = loosenings.is_empty() || change.looser == Looser::Confirmed;
             let undo = if applied { edited.undo } else { Vec::new() };
-            let then = EditResult { hash: String::new(), applied, loosenings, impact: None, undo };
+            let then = EditResult {
+                hash: String::new(),
+                applied,
+                loosenings,
+                impact: None,
+                undo,
+                comes: Vec::new(),
+            };
             // Nothing new is no reason to make a document, or to format somebody else's anew.
             let is_news = !change.edits.is_empty() && current.document.as_ref() != Some(&edited.document);
             Ok(if applied && is_news {
@@ -683,6 +697,11 @@ fn usable_socket((path, token): (String, SocketToken)) -> Result<(PathBuf, Socke
 }
 
 /// A switch that nothing here would obey.
+/// Why the entry that an edit makes could never let anything run.
+fn idle(edit: &DocumentEdit) -> Option<Idle> {
+    entry_never(&document::made_by(edit)?)
+}
+
 fn allows_skills(edit: &DocumentEdit) -> bool {
     matches!(edit, DocumentEdit::SetPolicy { field: PolicyField::AutoAllowSkills, value: Some(value), .. } if value == "true")
 }

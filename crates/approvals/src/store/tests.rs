@@ -93,6 +93,26 @@ async fn a_foreign_edit_is_noticed_unasked() {
 }
 
 #[tokio::test]
+async fn an_entry_that_can_never_count_is_not_stored_and_says_why() {
+    let rig = Rig::with(&plain());
+    for (pattern, why) in [
+        ("git *", "no program is called so"),
+        ("sudo", "it starts other programs"),
+        ("./tool", "the path depends on where one stands"),
+        ("/usr//bin/tool", "this one is /usr/bin/tool"),
+    ] {
+        let told = rig.store.edit(adding(pattern)).await.unwrap_err().to_string();
+        assert!(told.starts_with("the entry cannot be stored: it never counts: "), "{told}");
+        assert!(told.contains(why), "{pattern}: {told}");
+    }
+    assert_eq!(read_json(rig.dir.path()), plain());
+    for pattern in ["npm", "/usr/bin/pnpm", "bun", "/opt/*/bin/tool"] {
+        assert!(rig.store.edit(adding(pattern)).await.unwrap().applied, "{pattern}");
+    }
+    rig.end().await;
+}
+
+#[tokio::test]
 async fn a_database_that_appears_is_noticed_unasked() {
     let rig = Rig::with(&plain());
     let mut watch = rig.store.watch();

@@ -1,6 +1,7 @@
 //! `countersign doctor`: what is wrong, and what to do about it.
 
 mod agents;
+mod counting;
 mod files;
 mod links;
 mod machine;
@@ -69,6 +70,7 @@ pub(super) async fn doctor(paths: &Paths, output: &Output) -> anyhow::Result<Exi
     findings.extend(token(&current));
     let kept = RuleStore::read(&paths.rules());
     findings.push(rules(&kept));
+    findings.extend(counting::findings(paths, &current, &kept));
     findings.extend(files::files(paths));
     findings.push(app_finding(&app));
     findings.extend(app.as_ref().ok().map(|app| environment(&app.ignored)));

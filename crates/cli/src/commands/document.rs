@@ -1,6 +1,7 @@
 //! `countersign policy` and `countersign allowlist`. What tightens is written at once; what loosens needs a
 //! person in the app's window.
 
+use super::counting;
 use super::explain;
 use super::output::Output;
 use super::policy_eval::{self, EvalArgs};
@@ -11,7 +12,7 @@ use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Current, Store};
 use countersign_companion::alone;
 use countersign_companion::control::ControlError;
-use countersign_companion::desk::policy_views;
+use countersign_companion::desk::{mark_entries, policy_views};
 use countersign_companion::sentences::{self, Language};
 use countersign_core::Core;
 use countersign_core::paths::Paths;
@@ -121,7 +122,7 @@ pub(super) async fn policy(paths: &Paths, command: PolicyCommand, output: &Outpu
         PolicyCommand::Show => {
             let beside = TrustFile::new(paths.tools()).now().view();
             let (store, rules) = (Store::read(&paths.openclaw_state), RuleStore::read(&paths.rules()));
-            let view = view(&store, &rules, Some(beside));
+            let view = view(paths, &store, &rules, Some(beside));
             let language = Language::of_process();
             output.result(&view, |out| {
                 writeln!(out, "{}: {}", view.path, state_word(&view.state))?;
@@ -170,7 +171,8 @@ pub(super) async fn allowlist(
 ) -> anyhow::Result<Exit> {
     match command {
         AllowlistCommand::List { agent } => {
-            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()), None);
+            let view =
+                view(paths, &Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()), None);
             let wanted = |scope: &&ScopeView| agent.as_ref().is_none_or(|agent| *agent == scope.scope);
             let rows: Vec<ListReport<'_>> = view
                 .scopes
@@ -188,6 +190,9 @@ pub(super) async fn allowlist(
                         row.entry.id,
                         display::escape(&row.entry.pattern)
                     )?;
+                    if let Some(uncounted) = &row.entry.uncounted {
+                        writeln!(out, "    {}", counting::why(uncounted))?;
+                    }
                 }
                 if rows.is_empty() {
                     writeln!(out, "No entries.")?;
@@ -201,7 +206,8 @@ pub(super) async fn allowlist(
             edit(paths, vec![add], output).await
         }
         AllowlistCommand::Remove { agent, entry } => {
-            let view = view(&Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()), None);
+            let view =
+                view(paths, &Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()), None);
             let found: Vec<DocumentEdit> = view
                 .scopes
                 .iter()
@@ -254,6 +260,7 @@ async fn edit(paths: &Paths, edits: Vec<DocumentEdit>, output: &Output) -> anyho
         Err(ControlError::NotRunning) => alone::edit_document(paths, edits).await?,
         Err(error) => return Err(error.into()),
     };
+    counting::tell(&result.comes, output);
     output.result(&result, |out| {
         if result.applied {
             return writeln!(out, "Done.");
@@ -297,8 +304,14 @@ fn beside_entries(out: &mut dyn std::io::Write, beside: &BesideEntries) -> std::
     beside.problems.iter().try_for_each(|problem| writeln!(out, "  not trusted: {problem}"))
 }
 
-fn view(current: &Current, rules: &rules::Current, beside: Option<BesideEntries>) -> DocumentView {
-    let (scopes, effective) = policy_views(current, rules, Ports::system().clock.now_ms());
+fn view(
+    paths: &Paths,
+    current: &Current,
+    rules: &rules::Current,
+    beside: Option<BesideEntries>,
+) -> DocumentView {
+    let (mut scopes, effective) = policy_views(current, rules, Ports::system().clock.now_ms());
+    counting::on_this_machine(paths, |machine| mark_entries(&mut scopes, machine));
     DocumentView {
         path: current.path.display().to_string(),
         state: current.state.clone(),

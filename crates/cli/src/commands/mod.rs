@@ -4,6 +4,7 @@
 
 mod boxes;
 mod connect;
+mod counting;
 mod doctor;
 mod document;
 mod events;

@@ -1,8 +1,8 @@
 //! `countersign rules`: structured, temporary and refusing rules, and presets. What tightens is written at
 //! once; what loosens needs a person in the app's window.
 
-use super::Exit;
 use super::output::Output;
+use super::{Exit, counting};
 use countersign_companion::alone;
 use countersign_companion::control::ControlError;
 use countersign_companion::desk::rules_view as view;
@@ -166,6 +166,9 @@ pub(super) async fn rules(paths: &Paths, command: RulesCommand, output: &Output)
             output.result(&row, |out| {
                 let json = row.stored()?;
                 writeln!(out, "{}", row.described())?;
+                if let Some(why) = row.uncounted() {
+                    writeln!(out, "{why}")?;
+                }
                 // Escaped in JSON's own way, and again for what JSON leaves as it is.
                 json.lines().try_for_each(|line| writeln!(out, "{}", display::escape(line)))
             })?;
@@ -372,7 +375,8 @@ pub(super) fn lasting(text: &str) -> Result<Duration, NotLasting> {
 }
 
 pub(super) fn read(paths: &Paths) -> RulesView {
-    view(&RuleStore::read(&paths.rules()), jiff::Timestamp::now().as_millisecond())
+    let (rules, now_ms) = (RuleStore::read(&paths.rules()), jiff::Timestamp::now().as_millisecond());
+    counting::on_this_machine(paths, |machine| view(&rules, now_ms, machine))
 }
 
 /// A rule of any kind, as it is listed.
@@ -413,6 +417,14 @@ impl Row<'_> {
         }
     }
 
+    /// Why it lets nothing run, if it does not.
+    fn uncounted(&self) -> Option<String> {
+        match self {
+            Self::Command(view) => view.uncounted.as_ref().map(counting::why),
+            Self::Call(_) | Self::Workspace(_) => None,
+        }
+    }
+
     fn state_word(&self) -> String {
         let (state, used) = match self {
             Self::Command(view) => (view.state, view.uses),
@@ -424,6 +436,8 @@ impl Row<'_> {
             RuleState::Expired => "expired",
             RuleState::Spent => "spent",
             RuleState::SessionOver => "session over",
+            RuleState::NeverCounts => "never counts",
+            RuleState::NotNow => "not now",
         };
         match self.rule().limits().uses {
             Some(uses) => format!("{word} ({} of {uses} used)", used.min(uses)),
@@ -474,7 +488,8 @@ pub(super) fn list<'a>(
                 row.state_word(),
                 row.described(),
                 note.unwrap_or_default()
-            )
+            )?;
+            row.uncounted().map_or(Ok(()), |why| writeln!(out, "    {why}"))
         })
     })?;
     Ok(match rules.state {
@@ -506,6 +521,7 @@ pub(super) async fn edit(paths: &Paths, edits: Vec<RuleEdit>, output: &Output) -
         Err(ControlError::NotRunning) => alone::edit_rules(paths, edits).await?,
         Err(error) => return Err(error.into()),
     };
+    counting::tell(&result.comes, output);
     output.result(&result, |out| {
         if result.applied {
             return writeln!(out, "{}", if result.undo.is_empty() { "Nothing to change." } else { "Done." });

@@ -6,6 +6,8 @@ use crate::routing::RoutingError;
 use countersign_approvals::question::NotAnswered;
 use countersign_approvals::rules::{RuleEditError, RulesError};
 use countersign_approvals::store::StoreError;
+use countersign_policy::counts::Idle;
+use countersign_policy::display::escape;
 use countersign_policy::document::EditError;
 use countersign_policy::rules::RuleProblem;
 use countersign_protocol::ui::{CommandError, ErrorCode, Expected, Mistake};
@@ -13,11 +15,12 @@ use countersign_protocol::ui::{CommandError, ErrorCode, Expected, Mistake};
 pub(super) fn store_error(failure: StoreError) -> CommandError {
     let code = match &failure {
         StoreError::Stale { .. } => ErrorCode::Stale,
-        StoreError::Edit(_) | StoreError::NoEffect => ErrorCode::Invalid,
+        StoreError::Edit(_) | StoreError::Idle(_) | StoreError::NoEffect => ErrorCode::Invalid,
         _ => ErrorCode::Store,
     };
     let mistake = match &failure {
         StoreError::Edit(EditError::BadPattern(_)) => Some(at("pattern", Expected::Pattern)),
+        StoreError::Idle(idle) => Some(at("pattern", counting(idle))),
         StoreError::Edit(EditError::BadAgent(_)) => Some(at("agent", Expected::AgentName)),
         StoreError::Edit(EditError::NoEntry { .. }) => Some(of_all(Expected::Present)),
         _ => None,
@@ -62,6 +65,7 @@ fn of_rule_edit(edit: &RuleEditError) -> Option<Mistake> {
         RuleEditError::NoRule(_) | RuleEditError::NoPreset(_) => of_all(Expected::Present),
         RuleEditError::Exists(_) => of_all(Expected::Absent),
         RuleEditError::Rule(problem) => return of_rule(*problem),
+        RuleEditError::Idle(idle) => at("program", counting(idle)),
         RuleEditError::RefusalUses | RuleEditError::NoUses => at("uses", Expected::Uses),
         RuleEditError::Session => at("session", Expected::SessionName),
         RuleEditError::Note { most } => at("note", Expected::Length { least: 0, most: *most }),
@@ -81,6 +85,10 @@ fn of_rule(problem: RuleProblem) -> Option<Mistake> {
         RuleProblem::Shape => at("arguments", Expected::ArgumentShape),
         _ => return None,
     })
+}
+
+fn counting(idle: &Idle) -> Expected {
+    Expected::Counting { cause: idle.cause, what: idle.what.as_deref().map(escape) }
 }
 
 fn at(field: &str, expected: Expected) -> Mistake {

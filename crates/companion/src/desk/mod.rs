@@ -9,6 +9,7 @@ mod bound;
 mod bursts;
 mod confirmations;
 mod connections;
+mod counting;
 mod display;
 mod doors;
 mod folders;
@@ -63,6 +64,7 @@ use countersign_protocol::ui::{
 };
 use countersign_protocol::vocabulary::Decision;
 use countersign_questions::card::card;
+pub use counting::mark_entries;
 pub use display::{Again, KEPT_FILES, keep_files_for_windows};
 use doors::Doors;
 use mistakes::{answer_error, store_error};
@@ -362,6 +364,9 @@ impl Desk {
     pub async fn document(&self) -> DocumentView {
         let current = self.inner.parts.store.refresh().await;
         let (mut scopes, effective) = self.views(&current);
+        counting::on_this_machine(&self.inner.parts.host, |machine| {
+            counting::mark_entries(&mut scopes, machine);
+        });
         self.tell_bound(&mut scopes).await;
         let trust = self.inner.parts.trust.clone();
         let beside = tokio::task::spawn_blocking(move || trust.now().view()).await.ok();
@@ -388,6 +393,9 @@ impl Desk {
         if !result.applied && !result.loosenings.is_empty() {
             result.impact = self.impact(&edits).await;
         }
+        if result.applied {
+            result.comes = self.comes_of_entries(&edits).await;
+        }
         Ok(result)
     }
 
@@ -401,19 +409,21 @@ impl Desk {
         let base_hash = base_hash.unwrap_or_else(|| self.inner.parts.store.current().hash.clone());
         let mut change =
             Change { base_hash: Some(base_hash), edits, looser: Looser::Refuse, writer: Writer::CommandLine };
-        let result = self.inner.parts.store.edit(change.clone()).await.map_err(store_error)?;
-        if result.applied || result.loosenings.is_empty() {
-            return Ok(result);
-        }
-        let impact = self.impact(&change.edits).await;
-        let answer = self.ask_about(&result.loosenings, impact).await?;
-        match answer {
-            LooseningAnswer::Keep => Ok(result),
-            LooseningAnswer::Apply => {
-                change.looser = Looser::Confirmed;
-                self.inner.parts.store.edit(change).await.map_err(store_error)
+        let mut result = self.inner.parts.store.edit(change.clone()).await.map_err(store_error)?;
+        if !result.applied && !result.loosenings.is_empty() {
+            let impact = self.impact(&change.edits).await;
+            match self.ask_about(&result.loosenings, impact).await? {
+                LooseningAnswer::Keep => return Ok(result),
+                LooseningAnswer::Apply => {
+                    change.looser = Looser::Confirmed;
+                    result = self.inner.parts.store.edit(change.clone()).await.map_err(store_error)?;
+                }
             }
         }
+        if result.applied {
+            result.comes = self.comes_of_entries(&change.edits).await;
+        }
+        Ok(result)
     }
 
     /// A person's answer to a loosening from the command line.

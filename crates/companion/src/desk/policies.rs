@@ -97,8 +97,14 @@ impl Desk {
         let mut ids = || self.inner.parts.ports.ids.uuid();
         let edited = document::apply(before, &edits, &mut ids).map_err(|failure| invalid(&failure))?;
         let loosenings = file.built_in.loosenings(before, &edited.document);
-        let result =
-            |hash, applied, loosenings, undo| EditResult { hash, applied, loosenings, impact: None, undo };
+        let result = |hash, applied, loosenings, undo| EditResult {
+            hash,
+            applied,
+            loosenings,
+            impact: None,
+            undo,
+            comes: Vec::new(),
+        };
         if !loosenings.is_empty() && !confirmed {
             return Ok(result(hash.clone(), false, loosenings, Vec::new()));
         }

@@ -1,18 +1,21 @@
 //! Rules of our own for windows and command line: looking, changing, confirming, and what the
 //! history says about it.
 
+use super::counting::{of_rule, on_this_machine};
 use super::mistakes::rules_error;
 use super::{Desk, LooseningAnswer};
 use countersign_approvals::rules::{Current, RuleChange, state};
 use countersign_approvals::store::{Looser, Writer};
 use countersign_core::known::escaped;
 use countersign_policy::calls;
+use countersign_policy::counts::Machine;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::rules::{PRESETS, Preset, describe, reach};
 use countersign_policy::workspaces;
+use countersign_protocol::counting::UncountedFor;
 use countersign_protocol::rule_edits::{
-    CallRuleView, PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleView, RulesView,
-    WorkspaceView,
+    CallRuleView, PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleState, RuleView,
+    RulesView, WorkspaceView,
 };
 use countersign_protocol::rules::{CallRule, CommandRule, RuleDocument, Workspace, WorkspacePlace};
 use countersign_protocol::shown::Shown;
@@ -22,12 +25,13 @@ impl Desk {
     /// The rules as the pages show them.
     pub async fn rules(&self) -> RulesView {
         let current = self.inner.parts.rules.refresh().await;
-        view(&current, self.now_ms())
+        on_this_machine(&self.inner.parts.host, |machine| view(&current, self.now_ms(), machine))
     }
 
     /// Changes the rules from a window. What loosens comes back unapplied until it is confirmed.
     pub async fn edit_rules(&self, params: RuleEditParams) -> Result<RuleEditResult, CommandError> {
         self.check_opened(&params.edits).await?;
+        let edits = params.edits.clone();
         let change = RuleChange {
             base_hash: Some(params.base_hash),
             edits: params.edits,
@@ -36,6 +40,9 @@ impl Desk {
         };
         let mut result = self.inner.parts.rules.edit(change).await.map_err(rules_error)?;
         result.loosenings = escaped(result.loosenings);
+        if result.applied {
+            result.comes = self.comes_of_rules(&edits).await;
+        }
         Ok(result)
     }
 
@@ -58,17 +65,20 @@ impl Desk {
             looser: Looser::Refuse,
             writer: Writer::CommandLine,
         };
-        let result = rules.edit(change.clone()).await.map_err(rules_error)?;
-        if result.applied || result.loosenings.is_empty() {
-            return Ok(result);
-        }
-        match self.ask_confirmation(&escaped(result.loosenings.clone())).await? {
-            LooseningAnswer::Keep => Ok(result),
-            LooseningAnswer::Apply => {
-                change.looser = Looser::Confirmed;
-                rules.edit(change).await.map_err(rules_error)
+        let mut result = rules.edit(change.clone()).await.map_err(rules_error)?;
+        if !result.applied && !result.loosenings.is_empty() {
+            match self.ask_confirmation(&escaped(result.loosenings.clone())).await? {
+                LooseningAnswer::Keep => return Ok(result),
+                LooseningAnswer::Apply => {
+                    change.looser = Looser::Confirmed;
+                    result = rules.edit(change.clone()).await.map_err(rules_error)?;
+                }
             }
         }
+        if result.applied {
+            result.comes = self.comes_of_rules(&change.edits).await;
+        }
+        Ok(result)
     }
 
     /// Refuses edits that open a folder which nobody may open, or give its boxes what none may have, before a
@@ -120,8 +130,9 @@ fn another_name(folder: &str) -> Option<String> {
     (real != std::path::Path::new(folder)).then(|| real.display().to_string())
 }
 
-/// The rules as pages and command line show them.
-pub fn view(current: &Current, now_ms: i64) -> RulesView {
+/// The rules as pages and command line show them, on this machine. Blocking, a few system calls for each rule
+/// that allows a program.
+pub fn view(current: &Current, now_ms: i64, machine: Machine<'_>) -> RulesView {
     let empty = RuleDocument::empty();
     let document = current.document.as_ref().unwrap_or(&empty);
     RulesView {
@@ -129,21 +140,28 @@ pub fn view(current: &Current, now_ms: i64) -> RulesView {
         state: current.state.clone(),
         hash: current.hash.clone(),
         presets: presets(document),
-        rules: document.rules.iter().map(|rule| rule_view(rule, current, now_ms)).collect(),
+        rules: document.rules.iter().map(|rule| rule_view(rule, current, now_ms, machine)).collect(),
         calls: document.calls.iter().map(|rule| call_rule_view(rule, current, now_ms)).collect(),
         workspaces: document.workspaces.iter().map(|rule| workspace_view(rule, current, now_ms)).collect(),
     }
 }
 
-fn rule_view(rule: &CommandRule, current: &Current, now_ms: i64) -> RuleView {
+fn rule_view(rule: &CommandRule, current: &Current, now_ms: i64, machine: Machine<'_>) -> RuleView {
     let count = current.counts.get(&rule.id);
+    let uncounted = of_rule(rule, machine);
+    let state = match (state(rule, &current.counts, now_ms), uncounted.as_ref().map(|why| why.lasts)) {
+        (RuleState::Live, Some(UncountedFor::Ever)) => RuleState::NeverCounts,
+        (RuleState::Live, Some(UncountedFor::Now)) => RuleState::NotNow,
+        (state, _) => state,
+    };
     RuleView {
         shown: shown(&describe(rule)),
         reach: reach(rule),
         agent: shown(&rule.agent),
         session: rule.limits.session.as_deref().map(shown),
         note: rule.note.as_deref().map(shown),
-        state: state(rule, &current.counts, now_ms),
+        state,
+        uncounted,
         uses: count.map_or(0, |count| count.uses),
         last_used_at_ms: count.map(|count| count.last_used_at_ms),
         rule: rule.clone(),

@@ -2,11 +2,14 @@
 
 use super::Host;
 use super::placement::Placement;
+use crate::facts;
 use countersign_commands::analysis;
 use countersign_policy::evaluate::{Answer, Origin, Subject, Verdict, evaluate};
+use countersign_policy::facts::ProgramFacts;
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::state::{TestParams, TestResult};
 use countersign_protocol::trace::TestVerdict;
+use std::path::Path;
 
 impl Host {
     /// What the policy says about a command text, with the real evaluator and real facts. Nothing runs.
@@ -39,6 +42,22 @@ impl Host {
             matches!(verdict, Verdict::Allow(_))
         })
         .await
+    }
+
+    /// What follows for `argv` before anybody is asked. Nothing runs.
+    pub async fn verdict(&self, agent: &AgentId, argv: &[String], cwd: Option<&str>) -> Verdict {
+        self.rehearse(agent, argv, cwd, |subject| evaluate(subject, None).verdict).await
+    }
+
+    /// Where a program is, by a name or a path, as commands find it here. Blocking, a few system calls.
+    pub fn located(&self, name: &str) -> ProgramFacts {
+        let home = self.parts.home.to_string_lossy();
+        facts::located(name, self.places(&home))
+    }
+
+    /// Home directory of whose commands these are.
+    pub fn home(&self) -> &Path {
+        &self.parts.home
     }
 
     /// Hands `look` the list as a request of `agent` would be judged now, in `cwd` or the home folder.

@@ -5,6 +5,7 @@ use super::{
     AGENTS, ALLOWLIST, DEFAULTS, EditError, Edited, FORBIDDEN_AGENT, GENERATED, Use,
     arg_pattern as stored_arg_pattern, blank_is_absent, entry_ids, is_generated_arguments,
 };
+use crate::allowlist::Entry;
 use countersign_protocol::document::Document;
 use countersign_protocol::edits::{DocumentEdit, PolicyField};
 use countersign_protocol::vocabulary::{Ask, Security};
@@ -23,6 +24,20 @@ pub fn apply(
         undo.splice(0..0, back);
     }
     Ok(Edited { document, undo })
+}
+
+/// The entry that a person's edit makes; `None` where it makes none, or puts back what was there.
+pub fn made_by(edit: &DocumentEdit) -> Option<Entry> {
+    let (agent, pattern, arg_pattern, generated) = match edit {
+        DocumentEdit::AddEntry { agent, pattern, arg_pattern, source } => {
+            (agent, pattern, arg_pattern.clone(), source.as_deref() == Some(GENERATED))
+        }
+        DocumentEdit::EditEntry { agent, pattern, .. } => (agent, pattern, None, false),
+        DocumentEdit::SetPolicy { .. }
+        | DocumentEdit::DeleteEntry { .. }
+        | DocumentEdit::RestoreEntry { .. } => return None,
+    };
+    Some(Entry { agent: agent.clone(), id: String::new(), pattern: pattern.clone(), arg_pattern, generated })
 }
 
 /// The document with `lastUsedAt`, `lastUsedCommand` and `lastResolvedPath` set; no empty lists are created.

@@ -10,7 +10,7 @@ mod socket;
 mod unknown;
 mod uses;
 
-pub use edit::{apply, with_uses};
+pub use edit::{apply, made_by, with_uses};
 pub use loosen::{loosenings, loosenings_over};
 pub use normal::normalised;
 pub use parse::{hash, parse, serialise};

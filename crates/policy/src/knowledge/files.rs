@@ -269,7 +269,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     plain(&["echo"], &[only(Nature::Prints, "", Operands::Anything)]),
     plain(&["printf"], &[only(Nature::Prints, "--", Operands::Text)]),
     plain(
-        &["true", "false", "sync", "tty", "nproc", "arch", "logname", "uptime"],
+        &["true", "false", "sync", "tty", "nproc", "logname", "uptime"],
         &[only(Nature::Prints, "", Operands::None)],
     ),
     plain(&["sleep", "seq", "expr", "factor"], &[only(Nature::Prints, "-w -s= -f=", Operands::Text)]),

@@ -79,6 +79,7 @@ fn entry_view(scope: &str, entry: &Value, id: String) -> Option<EntryView> {
         last_used_at_ms: used_at.and_then(|at| at.as_i64().or_else(|| at.as_f64().map(|at| at as i64))),
         last_used_command: text("lastUsedCommand"),
         last_resolved_path: text("lastResolvedPath"),
+        uncounted: None,
         id: rule.id,
         pattern: rule.pattern,
         arg_shown: rule.arg_pattern.as_deref().map(|pattern| shown(pattern, Secrets::Show)),

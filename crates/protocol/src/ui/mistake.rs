@@ -1,5 +1,6 @@
 //! What is wrong with what a person typed into a form.
 
+use crate::counting::UncountedCause;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -99,6 +100,15 @@ ui_tagged! {
         OfferedAnswer,
         /// A question that a person can read; this one can only be denied.
         Readable,
+        /// A permission that can let something run.
+        Counting {
+            /// Why this one cannot.
+            cause: UncountedCause,
+            /// What the cause is about, if it is about another file or path; made safe to look at.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            what: Option<String>,
+        },
         /// A file that can be started.
         Executable {
             /// Why it cannot, in the system's words.

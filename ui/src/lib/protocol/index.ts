@@ -758,6 +758,15 @@ scopes: Array<string>,
 deviceId?: string, };
 
 /**
+ * What came of a permission that was just stored, when its own words were judged with all else that is.
+ */
+export type Comes = { "kind": "in-force" } | { "kind": "idle", 
+/**
+ * Why.
+ */
+why: Uncounted, } | { "kind": "refused" } | { "kind": "nothing-runs" } | { "kind": "always-asked" } | { "kind": "held" };
+
+/**
  * An error of a command.
  */
 export type CommandError = { 
@@ -1179,7 +1188,11 @@ impact?: Impact,
 /**
  * Edits that take it back.
  */
-undo: Array<DocumentEdit>, };
+undo: Array<DocumentEdit>, 
+/**
+ * What came of each entry that was added or changed, in their order.
+ */
+comes?: Array<Comes>, };
 
 /**
  * What is in force for one agent.
@@ -1331,7 +1344,11 @@ lastUsedCommand?: Shown,
 /**
  * Path that command resolved to.
  */
-lastResolvedPath?: Shown, };
+lastResolvedPath?: Shown, 
+/**
+ * Why it lets nothing run, whatever is asked about.
+ */
+uncounted?: Uncounted, };
 
 /**
  * One environment override.
@@ -1397,7 +1414,15 @@ count: number,
 /**
  * Longest of them, in characters.
  */
-length: number, } | { "kind": "socket-address" } | { "kind": "web-address" } | { "kind": "no-credentials" } | { "kind": "encrypted" } | { "kind": "another-program" } | { "kind": "digest" } | { "kind": "certificate" } | { "kind": "printable" } | { "kind": "own-secret" } | { "kind": "secret-again" } | { "kind": "secret" } | { "kind": "gateway" } | { "kind": "absolute-path" } | { "kind": "arguments" } | { "kind": "pattern" } | { "kind": "agent-name" } | { "kind": "session-name" } | { "kind": "present" } | { "kind": "absent" } | { "kind": "program-name" } | { "kind": "absolute-folder" } | { "kind": "file-digest" } | { "kind": "argument-shape" } | { "kind": "uses" } | { "kind": "offered-answer" } | { "kind": "readable" } | { "kind": "executable", 
+length: number, } | { "kind": "socket-address" } | { "kind": "web-address" } | { "kind": "no-credentials" } | { "kind": "encrypted" } | { "kind": "another-program" } | { "kind": "digest" } | { "kind": "certificate" } | { "kind": "printable" } | { "kind": "own-secret" } | { "kind": "secret-again" } | { "kind": "secret" } | { "kind": "gateway" } | { "kind": "absolute-path" } | { "kind": "arguments" } | { "kind": "pattern" } | { "kind": "agent-name" } | { "kind": "session-name" } | { "kind": "present" } | { "kind": "absent" } | { "kind": "program-name" } | { "kind": "absolute-folder" } | { "kind": "file-digest" } | { "kind": "argument-shape" } | { "kind": "uses" } | { "kind": "offered-answer" } | { "kind": "readable" } | { "kind": "counting", 
+/**
+ * Why this one cannot.
+ */
+cause: UncountedCause, 
+/**
+ * What the cause is about, if it is about another file or path; made safe to look at.
+ */
+what?: string, } | { "kind": "executable", 
 /**
  * Why it cannot, in the system's words.
  */
@@ -4035,7 +4060,11 @@ loosenings: Array<Loosening>,
 /**
  * Edits that take it back.
  */
-undo: Array<RuleEdit>, };
+undo: Array<RuleEdit>, 
+/**
+ * What came of each rule for a program that was added or changed and allows, in their order.
+ */
+comes?: Array<Comes>, };
 
 /**
  * What follows when a rule matches.
@@ -4111,7 +4140,7 @@ export type RuleStanding = "allows" | "may-refuse" | "refuses" | "unreadable";
 /**
  * Whether a rule counts.
  */
-export type RuleState = "live" | "expired" | "spent" | "session-over";
+export type RuleState = "live" | "expired" | "spent" | "session-over" | "never-counts" | "not-now";
 
 /**
  * One rule with what became of it.
@@ -4145,6 +4174,10 @@ note?: Shown,
  * Whether it counts.
  */
 state: RuleState, 
+/**
+ * Why it lets nothing run, whatever is asked about.
+ */
+uncounted?: Uncounted, 
 /**
  * Runs that it has let through.
  */
@@ -5096,6 +5129,33 @@ export type UnaskedWhen = "always" | "nobody-asked";
  * Why a command cannot be pinned.
  */
 export type UnboundCause = "carrier" | "expansion" | "not-static" | "relative-after-move" | "shell-text" | "unresolved";
+
+/**
+ * Why a rule or an entry that allows lets nothing run, whatever is asked about.
+ */
+export type Uncounted = { 
+/**
+ * Why.
+ */
+cause: UncountedCause, 
+/**
+ * For how long that is so.
+ */
+lasts: UncountedFor, 
+/**
+ * What the cause is about: the file that really runs, or how the path would have to be written.
+ */
+what?: Shown, };
+
+/**
+ * Why a permission lets nothing run.
+ */
+export type UncountedCause = "starts-others" | "shell" | "evaluates" | "any-task" | "words" | "relative" | "elsewhere" | "left-out" | "outdated" | "missing" | "replaceable" | "unpinned";
+
+/**
+ * For how long a permission lets nothing run.
+ */
+export type UncountedFor = "ever" | "now";
 
 /**
  * What the programs of a run in a box said that they could not write. Their words: it proves nothing,

@@ -49,6 +49,40 @@ fn a_refusal_that_would_not_refuse_its_own_words_is_not_stored() {
 }
 
 #[test]
+fn a_permission_that_can_never_count_is_not_stored_and_says_why() {
+    let allowing = |program: &str, words: &str| {
+        let arguments = serde_json::to_value(ArgumentRule::beginning_with(words)).unwrap();
+        json!({ "effect": "allow", "program": program, "arguments": arguments })
+    };
+    let mut rig = Rig::empty();
+    rig.apply(vec![adding(allowing("npm", "run build")), adding(allowing("bun", "run build"))]);
+    let [first, _] = rig.ids().try_into().unwrap();
+    for (program, words, why) in [
+        ("sudo", "", "it starts other programs"),
+        ("bash", "x.sh", "a shell is judged by the programs in its text"),
+        ("npm", "exec", "it starts other programs"),
+        ("bun", "run", "name that word too"),
+    ] {
+        let rule = allowing(program, words);
+        for edit in [adding(rule.clone()), RuleEdit::ReplaceRule { id: first.clone(), rule: draft(rule) }] {
+            let error = rig.owner.edit(&confirmed(vec![edit])).unwrap_err().to_string();
+            assert!(error.starts_with("the rule cannot be stored: it never counts: "), "{error}");
+            assert!(error.contains(why), "{program} {words}: {error}");
+        }
+    }
+    assert_eq!(rig.ids().len(), 2);
+}
+
+#[test]
+fn a_permission_that_was_stored_before_and_never_counts_can_be_given_an_end() {
+    let idle = json!({ "program": "sudo", "arguments": "any" });
+    let mut rig = Rig::with(&[rule("old", idle.clone())]);
+    let ends = with(idle, json!({ "limits": { "untilMs": 5 } }));
+    let edit = RuleEdit::ReplaceRule { id: "old".to_owned(), rule: draft(ends) };
+    assert!(rig.owner.edit(&confirmed(vec![edit])).unwrap().applied);
+}
+
+#[test]
 fn the_same_command_without_what_its_files_contained_is_looser() {
     let digest = "a".repeat(64);
     let exact =

@@ -7,12 +7,15 @@ use crate::testing::{PATIENCE, paths};
 use crate::wiring::Companion;
 use countersign_core::paths::Paths;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
+use countersign_protocol::counting::{Comes, UncountedCause, UncountedFor};
 use countersign_protocol::edits::RuleLoosening;
 use countersign_protocol::history::HistoryEvent;
-use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit, RuleEditParams, RuleEditResult};
-use countersign_protocol::ui::{ErrorCode, UiEvent, UiMessage};
+use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit, RuleEditParams, RuleEditResult, RuleState};
+use countersign_protocol::rules::{ArgumentRule, FILE_NAME};
+use countersign_protocol::ui::{ErrorCode, Expected, UiEvent, UiMessage};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::broadcast;
@@ -25,8 +28,23 @@ struct Rig {
 
 impl Rig {
     fn start() -> Self {
+        Self::with(&json!({}), &json!({}))
+    }
+
+    /// With these defaults in the document and these rules stored, if there are any.
+    fn with(defaults: &Value, rules: &Value) -> Self {
         let home = tempfile::tempdir().unwrap();
         let paths = paths(home.path());
+        let write = |path: &Path, value: &Value| {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, value.to_string()).unwrap();
+        };
+        if *defaults != json!({}) {
+            write(&paths.document(), &json!({ "version": 1, "defaults": defaults, "agents": {} }));
+        }
+        if *rules != json!({}) {
+            write(&paths.rules().config.join(FILE_NAME), rules);
+        }
         let (companion, _presenter) = Companion::start(&paths).unwrap();
         Self { _home: home, paths, companion }
     }
@@ -193,5 +211,76 @@ async fn a_place_that_became_a_link_keeps_nobody_from_changing_another_one() {
     let said = control::call(&rig.paths.control_socket(), &request, PATIENCE).await;
     let Ok(ControlResponse::Error { message }) = said else { panic!("{said:?}") };
     assert!(message.contains("leads to"), "{message}");
+    rig.companion.stop().await;
+}
+
+fn beginning(effect: &str, program: &str, words: &str) -> Value {
+    json!({ "kind": "add-rule", "rule": {
+        "agent": "*", "effect": effect, "program": program,
+        "arguments": serde_json::to_value(ArgumentRule::beginning_with(words)).unwrap(),
+    }})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_stores_a_permission_hears_what_comes_of_it() {
+    let rig = Rig::with(&json!({ "security": "allowlist", "ask": "on-miss" }), &json!({}));
+    let comes = async |edit: Value| rig.ask(edit, LooseningAnswer::Apply).await.comes;
+    assert_eq!(comes(beginning("allow", "ls", "")).await, [Comes::InForce]);
+    assert_eq!(
+        comes(beginning("deny", "sleep", "")).await,
+        [],
+        "a refusal proves itself before it is stored"
+    );
+    assert_eq!(comes(beginning("allow", "sleep", "5")).await, [Comes::Refused]);
+    let [Comes::Idle { why }] = &comes(beginning("allow", "no-such-program", "")).await[..] else {
+        panic!("there is no such program")
+    };
+    assert_eq!((why.cause, why.lasts), (UncountedCause::Missing, UncountedFor::Now));
+    // The same words in the window.
+    let desk = rig.companion.desk();
+    let params = |edit: Value, base_hash: String| RuleEditParams {
+        base_hash,
+        edits: vec![serde_json::from_value(edit).unwrap()],
+        confirmed: true,
+    };
+    let hash = desk.rules().await.hash;
+    let result = desk.edit_rules(params(beginning("allow", "cat", ""), hash)).await.unwrap();
+    assert_eq!(result.comes, [Comes::InForce]);
+    let error = desk.edit_rules(params(beginning("allow", "sudo", ""), result.hash)).await.unwrap_err();
+    let mistake = error.mistake.unwrap();
+    assert_eq!((error.code, mistake.field.as_deref()), (ErrorCode::Invalid, Some("program")));
+    assert_eq!(mistake.expected, Expected::Counting { cause: UncountedCause::StartsOthers, what: None });
+    rig.companion.stop().await;
+    for (defaults, expected) in [
+        (json!({ "security": "deny" }), Comes::NothingRuns),
+        (json!({ "security": "allowlist", "ask": "always" }), Comes::AlwaysAsked),
+    ] {
+        let rig = Rig::with(&defaults, &json!({}));
+        let result = rig.ask(beginning("allow", "ls", ""), LooseningAnswer::Apply).await;
+        assert_eq!(result.comes, [expected], "{defaults}");
+        rig.companion.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stored_permission_that_lets_nothing_run_is_shown_as_that() {
+    let stored = |id: &str, effect: &str, program: &str| {
+        json!({
+            "id": id, "agent": "*", "effect": effect, "program": program, "arguments": "any",
+            "createdAtMs": 0, "from": "typed",
+        })
+    };
+    let rules = json!({ "version": 1, "presets": [], "rules": [
+        stored("idle", "allow", "sudo"),
+        stored("gone", "allow", "/opt/no/such/program"),
+        stored("counts", "allow", "ls"),
+        stored("refuses", "deny", "sudo"),
+    ]});
+    let rig = Rig::with(&json!({}), &rules);
+    let view = rig.companion.desk().rules().await;
+    let told = |at: usize| (view.rules[at].state, view.rules[at].uncounted.as_ref().map(|why| why.cause));
+    assert_eq!(told(0), (RuleState::NeverCounts, Some(UncountedCause::StartsOthers)));
+    assert_eq!(told(1), (RuleState::NotNow, Some(UncountedCause::Missing)));
+    assert_eq!((told(2), told(3)), ((RuleState::Live, None), (RuleState::Live, None)));
     rig.companion.stop().await;
 }

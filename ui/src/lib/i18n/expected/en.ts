@@ -7,6 +7,21 @@ export const en = {
   filters: (count: number, length: number) =>
     `At most ${count} filters fit here, each of at most ${length} characters.`,
   executable: (why: string) => `This is no program that can be started (${why}).`,
+  uncounted: {
+    'starts-others': 'It starts other programs, and which ones is not pinned. Allow what it starts instead.',
+    shell: 'A shell is judged by the programs in its text. Allow those instead.',
+    evaluates: 'The shell itself reads what comes behind this word. Allow the programs there instead.',
+    'any-task': 'Any program or task runs by the word behind it. Name that word too.',
+    words: 'No program is called so: words behind a program are its arguments. Name the program alone.',
+    relative: 'The path depends on where one stands. Write the whole path.',
+    elsewhere: 'Programs are compared by their real paths, and this is another one. Write the real path.',
+    'left-out': 'Its own words are an order or the place of a secret, which it leaves out.',
+    outdated: 'It no longer says what it was about. Remove it, and answer anew when you are asked.',
+    missing: 'There is no such program.',
+    replaceable: 'Its own user could replace the program, and a bare name stands for no such. Write its path.',
+    unpinned: 'What would run cannot be pinned.',
+  },
+  reallyIs: (path: string) => `It really is ${path}.`,
   'socket-address': 'Write an address such as ws://127.0.0.1:18789 or wss://host.example.',
   'web-address': 'Write an address such as https://host.example/path, or http://127.0.0.1:8080 for this machine.',
   'no-credentials': 'Leave user name and password out of the address: the secret has a field of its own.',
@@ -39,5 +54,9 @@ export const en = {
 
 /** A catalogue with the keys and parameters of the English one. */
 export type Catalogue = {
-  [K in keyof typeof en]: (typeof en)[K] extends (...args: infer A) => string ? (...args: A) => string : string;
+  [K in keyof typeof en]: (typeof en)[K] extends (...args: infer A) => string
+    ? (...args: A) => string
+    : (typeof en)[K] extends string
+      ? string
+      : { [P in keyof (typeof en)[K]]: string };
 };
