@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { setLocale } from '../../src/lib/i18n/index.svelte';
+import { comesSentence, uncountedSentence } from '../../src/lib/counting';
 import { lastingWords, limitsOf } from '../../src/lib/lasting';
 import { opening } from '../../src/lib/kinds';
 import type { HeldCause, ReachedArguments, RuleReach, TraceStep, WorkspaceView } from '../../src/lib/protocol';
@@ -175,4 +176,37 @@ test('rules are read when somebody looks, and followed from then on', async () =
   mock.emit({ kind: 'rules-changed', hash: 'another', by: 'another-program' });
   await eventually(() => expect(store.changedBy).toBe('another-program'));
   store.stop();
+});
+
+test('a permission that lets nothing run says why, in every language', () => {
+  const never = { cause: 'words', lasts: 'ever' } as const;
+  expect(uncountedSentence(never)).toBe(
+    'Never counts. No program is called so: words behind a program are its arguments. Name the program alone.',
+  );
+  const moved = { cause: 'elsewhere', lasts: 'now', what: shown('/usr/bin/x') } as const;
+  expect(uncountedSentence(moved)).toContain('as this machine is now');
+  expect(uncountedSentence(moved)).toContain('It really is /usr/bin/x.');
+  expect(comesSentence({ kind: 'in-force' })).toBe(null);
+  expect(comesSentence({ kind: 'idle', why: never })).toBe(uncountedSentence(never));
+  expect(comesSentence({ kind: 'refused' })).toBe('It is stored. A refusal stands before it.');
+  const [view] = rules(0).rules;
+  if (!view) throw new Error('a rule');
+  const idle = { ...view, state: 'never-counts' as const, uncounted: never };
+  expect([isOver(idle, 0), leftWords(idle, 0)]).toEqual([true, ['never counts']]);
+  setLocale('ko');
+  expect(uncountedSentence(never)).toContain('결코');
+});
+
+test('what keeps a stored permission from counting is kept until the next edit', async () => {
+  const mock = new MockBackend();
+  const backend = Object.assign(Object.create(mock) as MockBackend, {
+    editRules: async (params: Parameters<MockBackend['editRules']>[0]) => ({
+      ...(await mock.editRules(params)),
+      comes: [{ kind: 'in-force' as const }, { kind: 'refused' as const }],
+    }),
+  });
+  const store = new RulesStore(new Feed(backend));
+  await store.look();
+  expect(await store.edit([{ kind: 'remove-rule', id: 'r-1' }])).toBe(true);
+  expect(store.idle).toEqual([{ kind: 'refused' }]);
 });

@@ -112,6 +112,12 @@ export const policy: Area = {
       'every kind': table(),
       selected: table({ selected: new Set(['e1', 'e3']) }),
       disabled: table({ disabled: true }),
+      'never counts': table({
+        entries: [
+          { ...path, pattern: 'git *', shown: shown('git *'), uncounted: { cause: 'words', lasts: 'ever' } },
+          { ...path, id: 'moved', uncounted: { cause: 'elsewhere', lasts: 'now', what: shown(DEEP) } },
+        ],
+      }),
       hostile: table({
         entries: [
           { ...path, pattern: ESCAPED, shown: shown(HOSTILE), lastUsedCommand: shown(HOSTILE) },

@@ -72,12 +72,23 @@ const opening = (differs: object = {}) => ({
 
 const hostile = { ...first, agent: shown(HOSTILE), note: shown(HOSTILE), session: shown(DEEP) };
 
+const idleRules: RuleView[] = [
+  { ...first, state: 'never-counts', uncounted: { cause: 'starts-others', lasts: 'ever' } },
+  {
+    ...first,
+    rule: { ...first.rule, id: 'r-moved' },
+    state: 'not-now',
+    uncounted: { cause: 'elsewhere', lasts: 'now', what: shown(DEEP) },
+  },
+];
+
 export const rules: Area = {
   name: 'rules',
   entries: [
     entry(RuleTable, {
       'every kind and state': table({ breadths: BREADTHS }),
       'without figures': table({ rules: view.rules.slice(0, 2) }),
+      'never counts': table({ rules: idleRules }),
       disabled: table({ rules: view.rules.slice(0, 2), disabled: true }),
       connections: table({ rules: crossingRules(NOW) }),
       folders: table({ name: 'folder', about: '/srv/nightly', rules: view.workspaces }),
