@@ -130,5 +130,5 @@ fn comes_of(verdict: &Verdict) -> Comes {
     }
 }
 
-/// Most commands that are tried of one permission: a described program has some dozens, and each is looked up.
+/// Most commands that are tried of one permission: a described program has some dozens, each looked up.
 const TRIED: usize = 16;
