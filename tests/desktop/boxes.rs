@@ -244,7 +244,7 @@ fn what_a_command_writes_to_tmp_is_there_for_the_next_one_until_the_app_ends() -
 fn a_person_gives_boxes_a_file_of_the_home_shows_them_a_secret_and_hides_something() -> Story {
     asking(|app| {
         let home = &app.home;
-        let tool = home.path().join(".config/tool");
+        let tool = home.path().join("settings/tool");
         let (project, diary) = (home.work().join("project"), home.path().join("diary"));
         for folder in [&tool, &project, &diary] {
             fs::create_dir_all(folder)?;
@@ -252,7 +252,7 @@ fn a_person_gives_boxes_a_file_of_the_home_shows_them_a_secret_and_hides_somethi
         fs::write(project.join(".env"), "KEY=1\n")?;
         fs::write(diary.join("page"), "dear\n")?;
         home.open_folder("coder", &fs::canonicalize(&project)?)?;
-        let text = "echo set > \"$HOME/.config/tool/made\"; cat .env \"$HOME/diary/page\"; exit 0";
+        let text = "echo set > \"$HOME/settings/tool/made\"; cat .env \"$HOME/diary/page\"; exit 0";
         fs::write(project.join("look.sh"), text)?;
         let folder = project.to_string_lossy().into_owned();
         let looks = || {

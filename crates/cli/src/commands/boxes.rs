@@ -5,8 +5,8 @@ use super::output::Output;
 use super::rules::{self, Row, edit, here, lasting, read, until_ms};
 use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
-use countersign_core::paths::Paths;
-use countersign_node::executor::sandbox::{self, Grounds, Means, Unavailable, Workspace};
+use countersign_core::paths::{Paths, process_environment};
+use countersign_node::executor::sandbox::{self, Environs, Grounds, Means, Unavailable, Workspace};
 use countersign_policy::display;
 use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{
@@ -162,6 +162,7 @@ async fn test(paths: &Paths, folder: &str, output: &Output) -> anyhow::Result<Ex
         home: paths.home.clone(),
         openclaw: paths.openclaw_state.clone(),
         private: vec![paths.state.clone(), paths.config.clone()],
+        environs: Environs::of(&process_environment()),
     };
     let checked = sandbox::check_box(&Workspace::around(folder), &grounds).await;
     let means = match &checked {

@@ -29,6 +29,7 @@ mod shown;
 mod tightened;
 mod unwritten;
 
+use crate::executor::sandbox::Environs;
 use crate::executor::{NotStarted, Tap};
 use crate::facts::{self, Places};
 use crate::socket::server::{Call, Handler, Peer};
@@ -139,6 +140,7 @@ impl Trusts for Arc<Trust> {
 pub struct Host {
     parts: Parts,
     base_env: BTreeMap<String, String>,
+    environs: Environs,
     policies: Policies,
     path: OsString,
     generation: u32,
@@ -237,6 +239,7 @@ impl Glance {
 impl Host {
     /// A host. Nothing starts yet.
     pub fn new(parts: Parts) -> Self {
+        let environs = Environs::of(&parts.environment);
         let mut base_env = environment::inherited(parts.environment.clone());
         // With it `cd src` goes to another folder than the one that was looked at.
         base_env.remove(SEARCH_PATH_OF_CD);
@@ -245,6 +248,7 @@ impl Host {
         Self {
             parts,
             base_env,
+            environs,
             policies: Policies::default(),
             path,
             generation: 1,

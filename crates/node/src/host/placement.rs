@@ -169,6 +169,7 @@ impl Host {
             home: self.parts.home.clone(),
             openclaw: document.path.parent().unwrap_or(Path::new("/")).to_owned(),
             private: self.parts.private.clone(),
+            environs: self.environs.clone(),
         }
     }
 }

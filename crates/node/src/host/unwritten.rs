@@ -96,10 +96,10 @@ mod tests {
     fn a_place_that_may_be_written_is_offered_and_another_is_not() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let home = std::fs::canonicalize(folder.path()).unwrap();
-        for name in ["src", ".config/foo", ".config/b\u{202e}r", ".ssh"] {
+        for name in ["src", "notes", "b\u{202e}r", ".config/foo", ".ssh"] {
             std::fs::create_dir_all(home.join(name)).unwrap();
         }
-        let grounds = Grounds { openclaw: home.join(".openclaw"), private: Vec::new(), home: home.clone() };
+        let grounds = Grounds { openclaw: home.join(".openclaw"), home: home.clone(), ..Grounds::default() };
         let workspace = Workspace::around(home.join("src"));
         let escaped = |path: &Path| display::escape(path.to_str().unwrap());
         let check = |path: &str, success: bool, expected: Option<&str>| {
@@ -119,10 +119,11 @@ mod tests {
             let place = expected.map(|place| home.join(place).to_str().unwrap().to_owned());
             assert_eq!(view, UnwrittenView { path: Some(escaped(&home.join(path))), place });
         };
-        check(".config/foo/new", false, Some(".config/foo"));
-        check(".config/foo", true, Some(".config/foo"));
-        check(".config/foo/\u{202e}new", false, Some(".config/foo"));
-        check(".config/b\u{202e}r/new", false, None);
+        check("notes/new", false, Some("notes"));
+        check("notes", true, Some("notes"));
+        check("notes/\u{202e}new", false, Some("notes"));
+        check("b\u{202e}r/new", false, None);
+        check(".config/foo/new", false, None);
         check(".ssh/config", false, None);
         check(".bashrc", false, None);
         let printed =

@@ -145,7 +145,7 @@ export const history: Area = {
         refused: asked({ outcome: { kind: 'refused', reason: `${DEEP}: changed` } }),
         'what it reached': after(() => row(crossings.crossed(NOW), 19), unfolds),
         'what it could not write': () =>
-          row(crossings.stopped(NOW, '/home/mina/src/engine', { path: DEEP, place: '/home/mina/.config/tool' }), 40),
+          row(crossings.stopped(NOW, '/home/mina/src/engine', { path: DEEP, place: '/home/mina/notes/tool' }), 40),
         'a run alone': () => row([wandered()]),
         'rules, looser': alone({ kind: 'rules', writer: 'window', before: 'a', after: 'b', loosenings: LOOSENINGS }),
         'a document elsewhere': alone({
@@ -190,7 +190,7 @@ export const history: Area = {
     }),
     entry(Unwritten, {
       'a rule could let it': {
-        unwritten: { path: '/home/mina/.config/tool/new', place: '/home/mina/.config/tool' },
+        unwritten: { path: '/home/mina/notes/tool/new', place: '/home/mina/notes/tool' },
         ongive: nothing,
       },
       'no rule could': { unwritten: { path: `/etc/${'deep/'.repeat(60)}x` }, ongive: null },

@@ -2,7 +2,7 @@
 //! of itself, so a folder that holds more than one piece of work, or what other programs trust, would make
 //! the sandbox pointless.
 
-use super::{Grounds, Unavailable};
+use super::{Grounds, Unavailable, trusted};
 use std::path::{Path, PathBuf};
 
 /// Refuses a folder that a sandbox must not be given. `folder` is a real path.
@@ -53,28 +53,32 @@ fn objection(folder: &Path, grounds: &Grounds) -> Option<&'static str> {
         let first = inside.components().next().map(|first| first.as_os_str().to_string_lossy().into_owned());
         first.is_some_and(|first| first.starts_with("workspace") || first == "sandboxes")
     };
+    let mut is_handed_over = false;
     for openclaw in both(&grounds.openclaw) {
         if openclaw.starts_with(folder) {
             return Some(HOLDS_PRIVATE);
         }
-        if folder.strip_prefix(&openclaw).is_ok_and(|inside| !workspace(inside)) {
-            return Some(PRIVATE);
+        match folder.strip_prefix(&openclaw) {
+            Ok(inside) if workspace(inside) => is_handed_over = true,
+            Ok(_) => return Some(PRIVATE),
+            Err(_) => {}
         }
     }
-    let of_home = home.iter().flat_map(|home| SECRET.iter().map(|name| home.join(name)));
-    let private: Vec<PathBuf> = grounds.private.iter().flat_map(|path| both(path)).chain(of_home).collect();
+    let private: Vec<PathBuf> = grounds.private.iter().flat_map(|path| both(path)).collect();
     if private.iter().any(|path| path.starts_with(folder)) {
         return Some(HOLDS_PRIVATE);
     }
     if private.iter().any(|path| folder.starts_with(path)) {
         return Some(PRIVATE);
     }
-    let holders = home.iter().flat_map(|home| HOLDERS.iter().map(|name| home.join(name)));
-    holders.into_iter().any(|path| path == folder).then_some(HOLDS_PRIVATE)
+    match is_handed_over {
+        true => None,
+        false => trusted::programs_own(folder, grounds),
+    }
 }
 
 /// A path as it is given and with every link followed.
-fn both(path: &Path) -> Vec<PathBuf> {
+pub(super) fn both(path: &Path) -> Vec<PathBuf> {
     let real = std::fs::canonicalize(path).ok().filter(|real| real != path);
     std::iter::once(path.to_owned()).chain(real).collect()
 }
@@ -115,24 +119,7 @@ const SYSTEM: &[&str] = &[
 ];
 
 /// Whose children are homes.
-const HOMES: &str = "/home";
-
-/// Of a home, with everything below: keys, passwords, and what programs are told to do.
-const SECRET: &[&str] = &[
-    ".aws",
-    ".azure",
-    ".config",
-    ".docker",
-    ".gnupg",
-    ".kube",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".password-store",
-    ".ssh",
-];
-
-/// Of a home: too much is in them, while a folder below may be a piece of work.
-const HOLDERS: &[&str] = &[".cache", ".local", ".local/bin", ".local/share", ".local/state"];
+pub(super) const HOMES: &str = "/home";
 
 #[cfg(test)]
 mod tests {
@@ -145,6 +132,7 @@ mod tests {
             home: PathBuf::from("/home/ann"),
             openclaw: PathBuf::from("/home/ann/.openclaw"),
             private: vec![PathBuf::from("/home/ann/state/countersign"), PathBuf::from("/srv/config")],
+            ..Grounds::default()
         };
         assert_eq!(objection(Path::new(folder), &grounds).is_some(), refused, "{folder}");
     }
@@ -187,6 +175,7 @@ mod tests {
             "/home/ann/.config/git",
             "/home/ann/.local",
             "/home/ann/.local/share",
+            "/home/ann/.local/share/work",
             "/home/ann/state",
             "/home/ann/state/countersign",
             "/home/ann/state/countersign/history",
@@ -205,7 +194,6 @@ mod tests {
             "/home/ann/.openclaw/workspace",
             "/home/ann/.openclaw/workspace-x/y",
             "/home/ann/.openclaw/sandboxes/main",
-            "/home/ann/.local/share/work",
             "/home/bob/shared",
             "/srv/work",
             "/tmp/x",
@@ -227,7 +215,7 @@ mod tests {
         let real = std::fs::canonicalize(folder.path()).unwrap();
         std::fs::create_dir(real.join("real")).unwrap();
         std::os::unix::fs::symlink(real.join("real"), real.join("link")).unwrap();
-        let grounds = Grounds { home: real.join("link"), openclaw: real.join("o"), private: Vec::new() };
+        let grounds = Grounds { home: real.join("link"), openclaw: real.join("o"), ..Grounds::default() };
         for name in ["link", "real"] {
             assert!(objection(&real.join(name), &grounds).is_some(), "{name}");
         }

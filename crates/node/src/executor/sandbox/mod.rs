@@ -17,6 +17,7 @@ mod layout;
 mod order;
 mod seccomp;
 mod standing;
+mod trusted;
 mod workspace;
 
 use super::{Controls, NotStarted, RunOutput, passable};
@@ -27,6 +28,7 @@ pub use entrance::{entered, has_an_entrance};
 pub use standing::Standing;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+pub use trusted::Environs;
 pub use workspace::{
     Limits, Means, PlaceProblem, Scratch, WayOut, Workspace, can_be_offered, check_box, may_be_put_back,
     may_be_written, may_have, means as box_means, remember_hidden, run_in_box, variables_of,
@@ -80,6 +82,8 @@ pub struct Grounds {
     pub openclaw: PathBuf,
     /// Our own folders.
     pub private: Vec<PathBuf>,
+    /// What the environment says to programs about places.
+    pub environs: Environs,
 }
 
 /// Why there is no sandbox to run in.

@@ -40,7 +40,12 @@ impl Rig {
         Self {
             bench,
             sandbox: Sandbox { backend: Backend::Bubblewrap, network: false },
-            grounds: Grounds { home, openclaw: state.join("openclaw"), private: vec![state] },
+            grounds: Grounds {
+                home,
+                openclaw: state.join("openclaw"),
+                private: vec![state],
+                ..Grounds::default()
+            },
             env,
         }
     }

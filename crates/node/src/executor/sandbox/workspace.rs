@@ -7,7 +7,7 @@
 pub(super) mod caches;
 mod hearing;
 mod inside;
-mod lists;
+pub(super) mod lists;
 mod machine;
 pub(super) mod passing;
 mod places;

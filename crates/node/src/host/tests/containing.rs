@@ -456,19 +456,19 @@ async fn a_box_writes_sees_and_does_without_what_a_person_said_beside_the_folder
     let place = Place::new("allowlist", "on-miss").await;
     let home = std::fs::canonicalize(&place.rig.work).unwrap();
     let at = |name: &str| home.join(name);
-    for folder in [".config/foo/.vscode", ".config/bar", "notes"] {
+    for folder in ["beside/foo/.vscode", "beside/bar", "notes"] {
         std::fs::create_dir_all(at(folder)).unwrap();
     }
     for (file, text) in [
         ("project/.env", "K=1\n"),
         ("project/.env.local", "L=1\n"),
         ("notes/n", "note\n"),
-        (".config/foo/old", ""),
+        ("beside/foo/old", ""),
     ] {
         std::fs::write(at(file), text).unwrap();
     }
     let said = [
-        (".config/foo", PlaceAccess::Write),
+        ("beside/foo", PlaceAccess::Write),
         ("project/.env", PlaceAccess::Read),
         ("notes", PlaceAccess::Hidden),
         // It is not what may be given, and whoever wrote it into the rules did not go by the app.
@@ -477,7 +477,7 @@ async fn a_box_writes_sees_and_does_without_what_a_person_said_beside_the_folder
     std::fs::write(place.rig.own.join("x"), "state\n").unwrap();
     let real = |name: &str| std::fs::canonicalize(at(name)).unwrap().to_str().unwrap().to_owned();
     let named = |(name, access): (&str, _)| WorkspacePlace { path: real(name), access };
-    let text = "cd ..; for x in foo bar foo/.vscode; do echo $x > .config/$x/made; done; rm .config/foo/old; \
+    let text = "cd ..; for x in foo bar foo/.vscode; do echo $x > beside/$x/made; done; rm beside/foo/old; \
         cat project/.env project/.env.local notes/n ../own/x";
     let request = || {
         let script = place.folder.join("look.sh");
@@ -485,17 +485,17 @@ async fn a_box_writes_sees_and_does_without_what_a_person_said_beside_the_folder
         let command = ["bash", "look.sh"].map(str::to_owned).into();
         ExecRequest { command, ..place.request() }
     };
-    let made = || ["foo", "bar", "foo/.vscode"].map(|name| at(".config").join(name).join("made").exists());
+    let made = || ["foo", "bar", "foo/.vscode"].map(|name| at("beside").join(name).join("made").exists());
 
     place.open("coder", Attendance::Attended).await;
     assert_eq!(place.rig.send(request(), NO).await.0, Came::Ran("note\n".to_owned()));
-    assert_eq!((made(), at(".config/foo/old").exists()), ([false; 3], true));
+    assert_eq!((made(), at("beside/foo/old").exists()), ([false; 3], true));
     let id = place.rig.own_rules.refresh().await.document.as_ref().unwrap().workspaces[0].id.clone();
     place.edit(RuleEdit::RemoveRule { id }).await;
 
     place.open_with("coder", Attendance::Attended, said.map(named).into()).await;
     assert_eq!(place.rig.send(request(), NO).await.0, Came::Ran("K=1\n".to_owned()));
-    assert_eq!((made(), at(".config/foo/old").exists()), ([true, false, false], false));
+    assert_eq!((made(), at("beside/foo/old").exists()), ([true, false, false], false));
 }
 
 /// A run in the open folder that writes lines until it is ended, and what came of it after `tighten`.

@@ -42,7 +42,7 @@ export const en = {
   placeTitle: 'Add a file or folder',
   placeLead: 'For what runs in a box around this folder:',
   place: 'File or folder',
-  placeHelp: 'An absolute path, such as /home/ann/.config/tool. A folder counts with everything in it.',
+  placeHelp: 'An absolute path, such as /home/ann/notes. A folder counts with everything in it.',
   placeDo: 'Allow it…',
   placeHide: 'Hide it',
   accessTitle: 'What they may do there',

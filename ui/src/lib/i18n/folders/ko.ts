@@ -39,7 +39,7 @@ export const ko: FoldersCatalogue = {
   placeTitle: '파일이나 폴더 추가',
   placeLead: '이 폴더의 격리 환경에서 실행되는 것에 대해:',
   place: '파일이나 폴더',
-  placeHelp: '절대 경로. 예: /home/ann/.config/tool. 폴더는 그 안의 모든 것을 포함합니다.',
+  placeHelp: '절대 경로. 예: /home/ann/notes. 폴더는 그 안의 모든 것을 포함합니다.',
   placeDo: '허용…',
   placeHide: '숨기기',
   accessTitle: '그곳에서 할 수 있는 것',

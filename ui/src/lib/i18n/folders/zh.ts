@@ -39,7 +39,7 @@ export const zh: FoldersCatalogue = {
   placeTitle: '添加文件或文件夹',
   placeLead: '对在围绕此文件夹的隔离环境中运行的一切：',
   place: '文件或文件夹',
-  placeHelp: '绝对路径，例如 /home/ann/.config/tool。文件夹包括其中的一切。',
+  placeHelp: '绝对路径，例如 /home/ann/notes。文件夹包括其中的一切。',
   placeDo: '允许…',
   placeHide: '隐藏',
   accessTitle: '可以对它做什么',

@@ -10,7 +10,7 @@ pub(in super::super) struct Hidden {
     /// Below the home, part by part.
     pub(in super::super) of_home: Vec<Vec<&'static str>>,
     /// Anywhere, part by part below `/`.
-    pub(super) of_machine: Vec<Vec<&'static str>>,
+    pub(in super::super) of_machine: Vec<Vec<&'static str>>,
     /// Shown although what holds it is not.
     pub(super) shown: Vec<&'static str>,
     /// Names of files in workspaces, and those that are not meant.
@@ -49,8 +49,14 @@ pub(super) static PROTECTED: LazyLock<Protected> =
     LazyLock::new(|| Protected::parse(include_str!("protected.txt")));
 
 /// Folders of package managers, below the home.
-pub(super) fn caches() -> impl Iterator<Item = &'static str> {
+pub(in super::super) fn caches() -> impl Iterator<Item = &'static str> {
     lines(include_str!("caches.txt"))
+}
+
+/// What programs outside run or obey of a home though no dot says so, part by part below it, in small
+/// letters.
+pub(in super::super) fn told() -> impl Iterator<Item = Vec<&'static str>> {
+    lines(include_str!("told.txt")).map(|path| path.split('/').collect())
 }
 
 impl Hidden {
@@ -122,7 +128,7 @@ pub(super) fn existing(root: &Path, parts: &[&str]) -> Vec<PathBuf> {
 }
 
 /// Whether a name fits a pattern, in which `*` stands for any letters.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
+pub(in super::super) fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| {

@@ -1,8 +1,8 @@
 //! What a person may have a box have otherwise than every box: some of it would make the walls pointless.
 
-use super::super::folder;
+use super::super::{folder, trusted};
 use super::Grounds;
-use super::lists::{HIDDEN, PROTECTED, lines};
+use super::lists::PROTECTED;
 use countersign_protocol::rules::{PlaceAccess, WorkspacePlace};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -69,32 +69,7 @@ fn not_to_be_written(path: &Path, grounds: &Grounds) -> Option<&'static str> {
     if path.components().any(is_protected) {
         return Some(TOLD);
     }
-    for home in folder::homes_of(grounds) {
-        let Ok(below) = path.strip_prefix(&home) else { continue };
-        if HIDDEN.of_home.iter().any(|hidden| meets(below, hidden)) {
-            return Some("it is hidden from boxes, or holds what is");
-        }
-        let told = || lines(include_str!("told.txt")).map(Path::new);
-        if told().any(|told| below.starts_with(told) || told.starts_with(below)) {
-            return Some(TOLD);
-        }
-    }
-    let below = path.strip_prefix("/").unwrap_or(path);
-    HIDDEN
-        .of_machine
-        .iter()
-        .any(|hidden| meets(below, hidden))
-        .then_some("it is hidden from boxes, or holds what is")
-}
-
-/// Whether a path is what a pattern of the list names, is below that, or holds it for certain.
-fn meets(path: &Path, pattern: &[&str]) -> bool {
-    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
-    let mut pairs = parts.iter().zip(pattern);
-    match parts.len() >= pattern.len() {
-        true => pairs.all(|(part, pattern)| super::lists::fits(pattern, part)),
-        false => pairs.all(|(part, pattern)| part == pattern),
-    }
+    trusted::programs_own(path, grounds).or_else(|| trusted::obeyed(path, grounds))
 }
 
 const TOLD: &str = "programs outside of the box do what it says";
@@ -122,12 +97,12 @@ mod tests {
         ] {
             fs::create_dir_all(home.join(name)).unwrap();
         }
-        for name in [".bashrc", ".netrc", "src/app/.env", "file"] {
+        for name in [".bashrc", ".netrc", "src/app/.env", "notes/file"] {
             fs::write(home.join(name), "").unwrap();
         }
         symlink("notes", home.join("link")).unwrap();
         let (openclaw, private) = (home.join(".openclaw"), vec![home.join("state")]);
-        (folder, Grounds { home, openclaw, private })
+        (folder, Grounds { home, openclaw, private, ..Grounds::default() })
     }
 
     #[track_caller]
@@ -145,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_box_may_be_given_what_is_nobody_elses() {
-        for path in [".config/foo", "notes", "file", "other"] {
+        for path in ["notes", "notes/file", "other"] {
             check(PlaceAccess::Write, path, "");
         }
         for path in ["src/app/.env", ".config/gh", ".ssh", ".netrc", "notes"] {
@@ -167,8 +142,15 @@ mod tests {
         for path in [".ssh", ".netrc", ".config/gh", ".config", ".openclaw", "state/x", ""] {
             check(PlaceAccess::Write, path, "a box cannot write");
         }
-        for path in [".bashrc", ".local/bin", ".local", ".config/autostart", "other/.git/hooks", "other/.git"]
-        {
+        for path in [
+            ".bashrc",
+            ".local/bin",
+            ".local",
+            ".config/autostart",
+            ".config/foo",
+            "other/.git/hooks",
+            "other/.git",
+        ] {
             check(PlaceAccess::Write, path, "a box cannot write");
         }
         for path in [".openclaw", ".openclaw/x", "state", "state/x", "", "/"] {
