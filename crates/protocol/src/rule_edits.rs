@@ -257,6 +257,14 @@ ui! {
         pub note: Option<Shown>,
         /// Whether it counts.
         pub state: RuleState,
+        /// Why there is no box around its folder, so that nothing of it holds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub refused: Option<Shown>,
+        /// Which places its boxes go without, and why, each in a sentence.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[ts(optional, as = "Option<Vec<Shown>>")]
+        pub lapsed: Vec<Shown>,
         /// Runs that were contained in it.
         pub uses: u32,
         /// Unix milliseconds.

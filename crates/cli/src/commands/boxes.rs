@@ -127,7 +127,7 @@ pub(super) async fn boxes(paths: &Paths, command: BoxCommand, output: &Output) -
         BoxCommand::Open(args) => edit(paths, vec![opened(args)?], output).await,
         BoxCommand::Test { folder } => test(paths, &here(folder.as_deref())?, output).await,
         BoxCommand::List { agent } => {
-            let rules = read(paths);
+            let rules = rules::told(paths);
             let open = rules.workspaces.iter().map(Row::Workspace);
             rules::list(&rules, open, agent.as_deref(), "No folder is open.", output)
         }
@@ -158,12 +158,7 @@ struct Tested<'a> {
 }
 
 async fn test(paths: &Paths, folder: &str, output: &Output) -> anyhow::Result<Exit> {
-    let grounds = Grounds {
-        home: paths.home.clone(),
-        openclaw: paths.openclaw_state.clone(),
-        private: vec![paths.state.clone(), paths.config.clone()],
-        environs: Environs::of(&process_environment()),
-    };
+    let grounds = grounds(paths, Environs::of(&process_environment()));
     let checked = sandbox::check_box(&Workspace::around(folder), &grounds).await;
     let means = match &checked {
         Ok(()) => sandbox::box_means(&paths.boxes()).await?,
@@ -198,6 +193,16 @@ async fn test(paths: &Paths, folder: &str, output: &Output) -> anyhow::Result<Ex
         writeln!(out, "what keeps it from writing elsewhere: {walls}")
     })?;
     Ok(if checked.is_ok() { Exit::Ok } else { Exit::Failed })
+}
+
+/// What boxes have to know of this machine.
+pub(super) fn grounds(paths: &Paths, environs: Environs) -> Grounds {
+    Grounds {
+        home: paths.home.clone(),
+        openclaw: paths.openclaw_state.clone(),
+        private: vec![paths.state.clone(), paths.config.clone()],
+        environs,
+    }
 }
 
 fn opened(args: OpenArgs) -> anyhow::Result<RuleEdit> {

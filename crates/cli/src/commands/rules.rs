@@ -5,12 +5,13 @@ use super::output::Output;
 use super::{Exit, counting};
 use countersign_companion::alone;
 use countersign_companion::control::ControlError;
-use countersign_companion::desk::rules_view as view;
+use countersign_companion::desk::{rules_view as view, tell_lapsed};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use countersign_approvals::rules::RuleStore;
 use countersign_core::paths::Paths;
+use countersign_node::executor::sandbox::{Environs, Lapsed};
 use countersign_node::host::named_destination;
 use countersign_policy::display;
 use countersign_protocol::control::{ControlRequest, ControlResponse};
@@ -157,11 +158,11 @@ struct AboutArgs {
 pub(super) async fn rules(paths: &Paths, command: RulesCommand, output: &Output) -> anyhow::Result<Exit> {
     match command {
         RulesCommand::List { agent } => {
-            let rules = read(paths);
+            let rules = told(paths);
             list(&rules, rows(&rules), agent.as_deref(), "No rules.", output)
         }
         RulesCommand::Show { id } => {
-            let rules = read(paths);
+            let rules = told(paths);
             let row = find(&rules, &id)?;
             output.result(&row, |out| {
                 let json = row.stored()?;
@@ -170,7 +171,8 @@ pub(super) async fn rules(paths: &Paths, command: RulesCommand, output: &Output)
                     writeln!(out, "{why}")?;
                 }
                 // Escaped in JSON's own way, and again for what JSON leaves as it is.
-                json.lines().try_for_each(|line| writeln!(out, "{}", display::escape(line)))
+                json.lines().try_for_each(|line| writeln!(out, "{}", display::escape(line)))?;
+                row.say_lapsed(out)
             })?;
             Ok(Exit::Ok)
         }
@@ -379,6 +381,18 @@ pub(super) fn read(paths: &Paths) -> RulesView {
     counting::on_this_machine(paths, |machine| view(&rules, now_ms, machine))
 }
 
+/// The rules with what of them does not hold. The environment of this program is not that of the app, which
+/// makes the boxes: what only `PATH` or another variable says is told by the app alone.
+pub(super) fn told(paths: &Paths) -> RulesView {
+    let mut rules = read(paths);
+    let grounds = super::boxes::grounds(paths, Environs::default());
+    for view in &mut rules.workspaces {
+        let lapsed = Lapsed::of(&view.rule, &grounds);
+        tell_lapsed(view, &lapsed);
+    }
+    rules
+}
+
 /// A rule of any kind, as it is listed.
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -425,6 +439,18 @@ impl Row<'_> {
         }
     }
 
+    /// Says what of it is stored and does not hold.
+    fn say_lapsed(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self::Workspace(view) = self else { return Ok(()) };
+        view.refused.iter().chain(&view.lapsed).try_for_each(|why| {
+            writeln!(
+                out,
+                "    not in force: {}",
+                display::escape(&display::original(why).unwrap_or_default())
+            )
+        })
+    }
+
     fn state_word(&self) -> String {
         let (state, used) = match self {
             Self::Command(view) => (view.state, view.uses),
@@ -432,6 +458,9 @@ impl Row<'_> {
             Self::Workspace(view) => (view.state, view.uses),
         };
         let word = match state {
+            RuleState::Live if matches!(self, Self::Workspace(view) if view.refused.is_some()) => {
+                "not in force"
+            }
             RuleState::Live => "live",
             RuleState::Expired => "expired",
             RuleState::Spent => "spent",
@@ -489,7 +518,10 @@ pub(super) fn list<'a>(
                 row.described(),
                 note.unwrap_or_default()
             )?;
-            row.uncounted().map_or(Ok(()), |why| writeln!(out, "    {why}"))
+            if let Some(why) = row.uncounted() {
+                writeln!(out, "    {why}")?;
+            }
+            row.say_lapsed(out)
         })
     })?;
     Ok(match rules.state {

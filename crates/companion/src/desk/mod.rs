@@ -69,7 +69,7 @@ pub use display::{Again, KEPT_FILES, keep_files_for_windows};
 use doors::Doors;
 use mistakes::{answer_error, store_error};
 use paints::Paints;
-pub use rules::view as rules_view;
+pub use rules::{tell_lapsed, view as rules_view};
 use status::Until;
 pub use status::{Part, Pause, views as policy_views};
 use std::collections::BTreeSet;

@@ -7,6 +7,7 @@ use super::{Desk, LooseningAnswer};
 use countersign_approvals::rules::{Current, RuleChange, state};
 use countersign_approvals::store::{Looser, Writer};
 use countersign_core::known::escaped;
+use countersign_node::executor::sandbox::Lapsed;
 use countersign_policy::calls;
 use countersign_policy::counts::Machine;
 use countersign_policy::display::{self, Secrets};
@@ -25,7 +26,14 @@ impl Desk {
     /// The rules as the pages show them.
     pub async fn rules(&self) -> RulesView {
         let current = self.inner.parts.rules.refresh().await;
-        on_this_machine(&self.inner.parts.host, |machine| view(&current, self.now_ms(), machine))
+        let mut view =
+            on_this_machine(&self.inner.parts.host, |machine| view(&current, self.now_ms(), machine));
+        let rules = view.workspaces.iter().map(|workspace| workspace.rule.clone()).collect();
+        let lapsed = self.inner.parts.host.lapsed(rules).await;
+        for (workspace, lapsed) in view.workspaces.iter_mut().zip(lapsed) {
+            tell_lapsed(workspace, &lapsed);
+        }
+        view
     }
 
     /// Changes the rules from a window. What loosens comes back unapplied until it is confirmed.
@@ -146,6 +154,12 @@ pub fn view(current: &Current, now_ms: i64, machine: Machine<'_>) -> RulesView {
     }
 }
 
+/// Has a view say what does not hold of the folder's rule.
+pub fn tell_lapsed(view: &mut WorkspaceView, lapsed: &Lapsed) {
+    view.refused = lapsed.folder.as_ref().map(|why| shown(&format!("{why}; {}", why.remedy())));
+    view.lapsed = lapsed.places.iter().map(|why| shown(&why.to_string())).collect();
+}
+
 fn rule_view(rule: &CommandRule, current: &Current, now_ms: i64, machine: Machine<'_>) -> RuleView {
     let count = current.counts.get(&rule.id);
     let uncounted = of_rule(rule, machine);
@@ -193,6 +207,8 @@ fn workspace_view(rule: &Workspace, current: &Current, now_ms: i64) -> Workspace
         session: rule.limits.session.as_deref().map(shown),
         note: rule.note.as_deref().map(shown),
         state: state(rule, &current.counts, now_ms),
+        refused: None,
+        lapsed: Vec::new(),
         uses: count.map_or(0, |count| count.uses),
         last_used_at_ms: count.map(|count| count.last_used_at_ms),
         rule: rule.clone(),

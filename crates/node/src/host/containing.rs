@@ -10,7 +10,7 @@ use super::record::Held;
 use super::refusal::Refusal;
 use super::request::{Checked, check};
 use super::{Host, Judged, unwritten};
-use crate::executor::sandbox::{self, PlaceProblem, Unavailable};
+use crate::executor::sandbox::{self, Lapsed, PlaceProblem, Unavailable};
 use crate::executor::{Controls, NotStarted, RunOutput, Tap};
 use countersign_approvals::rules::Current;
 use countersign_policy::ContainedCommand;
@@ -120,6 +120,15 @@ impl Host {
         let (boxes, edits) = (self.parts.boxes.clone(), edits.to_vec());
         let noted = tokio::task::spawn_blocking(move || note_hidden(&boxes, &edits)).await;
         noted.map_err(io::Error::other)?
+    }
+
+    /// What does not hold of stored rules about folders, of each in their order.
+    pub async fn lapsed(&self, rules: Vec<Workspace>) -> Vec<Lapsed> {
+        let grounds = self.grounds();
+        let looked = tokio::task::spawn_blocking(move || {
+            rules.iter().map(|rule| Lapsed::of(rule, &grounds)).collect()
+        });
+        looked.await.unwrap_or_default()
     }
 
     /// Whether a box would hold `request` if it came now. Nothing runs, and nothing is written down.
@@ -335,7 +344,10 @@ impl Host {
                 PlaceAccess::Hidden => workspace.hidden.push(path),
                 // What is there may have become something else since the person said so.
                 access => match (sandbox::may_have(place, Path::new(folder), &grounds), access) {
-                    (Err(problem), _) => tracing::warn!(%problem, "a box goes without a place of its folder"),
+                    (Err(problem), _) => {
+                        tracing::warn!(%problem, "a box goes without a place of its folder");
+                        workspace.lapsed.push(problem);
+                    }
                     (Ok(()), PlaceAccess::Write) => workspace.writable.push(path),
                     (Ok(()), _) => workspace.shown.push(path),
                 },

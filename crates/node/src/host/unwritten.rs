@@ -34,6 +34,12 @@ pub(super) fn told(
         let command = display::shell_quoted(&words);
         said.push_str(&format!(", or for that place from now on with `{command}`"));
     }
+    let lapsed = path
+        .and_then(|path| workspace.lapsed.iter().find(|problem| Path::new(path).starts_with(problem.path())));
+    if let Some(problem) = lapsed {
+        let why = display::escape(&problem.to_string());
+        said.push_str(&format!("; the rule that opens the folder names it, which is not in force: {why}"));
+    }
     said.push('\n');
     Some((said, UnwrittenView { path: path.map(display::escape), place }))
 }
@@ -126,6 +132,15 @@ mod tests {
         check(".config/foo/new", false, None);
         check(".ssh/config", false, None);
         check(".bashrc", false, None);
+        let stored = WorkspacePlace {
+            path: home.join(".config/foo").to_str().unwrap().to_owned(),
+            access: PlaceAccess::Write,
+        };
+        let mut older = workspace.clone();
+        older.lapsed.push(may_have(&stored, &workspace.folder, &grounds).unwrap_err());
+        let stderr = format!("touch: cannot touch '{}/new': Read-only file system\n", stored.path);
+        let (said, _) = told(&ExecPayload { stderr, ..ExecPayload::default() }, &older, &grounds).unwrap();
+        assert!(said.contains("names it, which is not in force: a box cannot write"), "{said}");
         let printed =
             ExecPayload { success: true, stdout: "Read-only file system\n".into(), ..ExecPayload::default() };
         assert!(told(&printed, &workspace, &grounds).is_none());

@@ -5407,6 +5407,14 @@ note?: Shown,
  */
 state: RuleState, 
 /**
+ * Why there is no box around its folder, so that nothing of it holds.
+ */
+refused?: Shown, 
+/**
+ * Which places its boxes go without, and why, each in a sentence.
+ */
+lapsed?: Array<Shown>, 
+/**
  * Runs that were contained in it.
  */
 uses: number, 

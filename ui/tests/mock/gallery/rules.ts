@@ -17,6 +17,14 @@ const [first] = view.rules;
 const [open, session, unattended] = view.workspaces;
 if (!first || !open || !session || !unattended) throw new Error('rules and folders to look at');
 
+/** An older version took it, and no box gets it now. */
+const refused: WorkspaceView = {
+  ...open,
+  rule: { ...open.rule, id: 'refused' },
+  refused: shown(`${HOSTILE} cannot be a sandbox’s working directory: what begins with a dot is programs’ own`),
+  lapsed: [shown(`a box cannot write ${DEEP}: programs outside of the box run or obey what is in it`)],
+};
+
 const BREADTHS = new Map(
   view.rules.map(({ rule }, at) => [rule.id, { of: 200, matched: (at * 23) % 90, denied: at % 3 }]),
 );
@@ -91,7 +99,7 @@ export const rules: Area = {
       'never counts': table({ rules: idleRules }),
       disabled: table({ rules: view.rules.slice(0, 2), disabled: true }),
       connections: table({ rules: crossingRules(NOW) }),
-      folders: table({ name: 'folder', about: '/srv/nightly', rules: view.workspaces }),
+      folders: table({ name: 'folder', about: '/srv/nightly', rules: [...view.workspaces, refused] }),
       hostile: table({ rules: [hostile] }),
       none: table({ rules: [] }),
     }),
@@ -105,6 +113,7 @@ export const rules: Area = {
       attended: runs(open),
       unattended: runs(unattended),
       over: runs(session, { over: true }),
+      'not in force': runs(refused),
       disabled: runs(open, { disabled: true }),
     }),
     entry(ChangeDialog, {

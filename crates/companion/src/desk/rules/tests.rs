@@ -1,6 +1,8 @@
 //! The way of a rule from the command line through the window into document and history, with
 //! everything running.
 
+mod given;
+
 use super::LooseningAnswer;
 use crate::control::{self, ControlError};
 use crate::testing::{PATIENCE, paths};
@@ -21,7 +23,7 @@ use tempfile::TempDir;
 use tokio::sync::broadcast;
 
 struct Rig {
-    _home: TempDir,
+    home: TempDir,
     paths: Paths,
     companion: Companion,
 }
@@ -46,7 +48,7 @@ impl Rig {
             write(&paths.rules().config.join(FILE_NAME), rules);
         }
         let (companion, _presenter) = Companion::start(&paths).unwrap();
-        Self { _home: home, paths, companion }
+        Self { home, paths, companion }
     }
 
     /// What the command line asks for, answered in the window as soon as that takes an answer.
@@ -184,7 +186,7 @@ async fn a_window_loosens_only_when_the_person_confirmed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_place_that_became_a_link_keeps_nobody_from_changing_another_one() {
     let rig = Rig::start();
-    let home = std::fs::canonicalize(rig._home.path()).unwrap();
+    let home = std::fs::canonicalize(rig.home.path()).unwrap();
     let folder = home.join("src/project");
     std::fs::create_dir_all(folder.join("diary")).unwrap();
     let named = |path: &std::path::Path| path.to_str().unwrap().to_owned();

@@ -30,8 +30,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 pub use trusted::Environs;
 pub use workspace::{
-    Limits, Means, PlaceProblem, Scratch, WayOut, Workspace, can_be_offered, check_box, may_be_put_back,
-    may_be_written, may_have, means as box_means, remember_hidden, run_in_box, variables_of,
+    Lapsed, Limits, Means, PlaceProblem, Scratch, WayOut, Workspace, can_be_offered, check_box,
+    may_be_put_back, may_be_written, may_have, means as box_means, remember_hidden, run_in_box, variables_of,
 };
 pub(crate) use workspace::{Passing, tidy};
 

@@ -30,7 +30,7 @@ use inside::Inside;
 pub(super) use lists::HIDDEN;
 use machine::Machine;
 pub(crate) use passing::{Passing, tidy};
-pub use places::{PlaceProblem, may_have};
+pub use places::{Lapsed, PlaceProblem, may_have};
 pub use remembered::remember_hidden;
 pub use scratch::Scratch;
 pub(super) use sight::Seen;
@@ -62,6 +62,8 @@ pub struct Workspace {
     pub shown: Vec<PathBuf>,
     /// Outside of the workspace, what a person opened for writing. What is not there is passed over.
     pub writable: Vec<PathBuf>,
+    /// What its rule names besides, and no box gets: see [`Lapsed`].
+    pub lapsed: Vec<PlaceProblem>,
     /// The one way to the network, when there is one.
     pub way_out: Option<WayOut>,
     /// What a run may use up.

@@ -498,6 +498,26 @@ async fn a_box_writes_sees_and_does_without_what_a_person_said_beside_the_folder
     assert_eq!((made(), at("beside/foo/old").exists()), ([true, false, false], false));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn t22_what_an_older_release_let_boxes_write_is_not_written_and_its_agent_hears_why() {
+    let place = Place::new("allowlist", "on-miss").await;
+    let home = std::fs::canonicalize(&place.rig.work).unwrap();
+    let settings = home.join(".config/foo");
+    std::fs::create_dir_all(&settings).unwrap();
+    let path = settings.to_str().unwrap().to_owned();
+    let stored = WorkspacePlace { path: path.clone(), access: PlaceAccess::Write };
+    place.open_with("coder", Attendance::Attended, vec![stored]).await;
+    let command = ["touch".to_owned(), format!("{path}/made")].into();
+    let request = ExecRequest { command, ..place.request() };
+    let ran = place.rig.host.exec(request, &Peer::default(), Signals::default()).await;
+    let told = ran.map_or_else(|refusal| panic!("{refusal:?}"), |ran| ran.stderr);
+    assert!(
+        told.contains(&format!("not in force: a box cannot write {path}: what begins with a dot")),
+        "{told}"
+    );
+    assert!(!settings.join("made").exists());
+}
+
 /// A run in the open folder that writes lines until it is ended, and what came of it after `tighten`.
 async fn ended_by(tighten: impl AsyncFnOnce(&Place)) -> String {
     let place = Place::new("allowlist", "on-miss").await;

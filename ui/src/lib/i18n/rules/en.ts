@@ -110,6 +110,8 @@ export const en = {
     region: 'List of open folders',
     isOpen: 'Open',
     isClosed: 'Closed',
+    isRefused: 'Not in force',
+    lapsed: 'Stored, and not in force:',
     ran: (n: number, when: string) => (n === 1 ? `1 run in a box, ${when}` : `${n} runs in a box, the last ${when}`),
     unused: 'Nothing ran in a box here yet.',
     unattended: 'Also for runs that nobody is asked about',

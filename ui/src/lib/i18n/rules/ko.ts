@@ -113,6 +113,8 @@ export const ko: RulesCatalogue = {
     region: '열어 준 폴더 목록',
     isOpen: '열림',
     isClosed: '닫힘',
+    isRefused: '적용 안 됨',
+    lapsed: '저장되어 있지만 적용되지 않음:',
     ran: (n, when) => `격리 환경에서 ${n}번 실행, 마지막은 ${when}`,
     unused: '아직 격리 환경에서 실행된 것이 없습니다.',
     unattended: '아무에게도 묻지 않는 실행에도 적용',

@@ -106,6 +106,8 @@ export const zh: RulesCatalogue = {
     region: '开放的文件夹列表',
     isOpen: '已开放',
     isClosed: '已关闭',
+    isRefused: '未生效',
+    lapsed: '已保存但未生效：',
     ran: (n, when) => `在隔离环境中运行 ${n} 次，最近一次是${when}`,
     unused: '尚未有命令在此隔离运行。',
     unattended: '也适用于不询问任何人的运行',

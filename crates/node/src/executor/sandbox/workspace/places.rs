@@ -1,9 +1,9 @@
 //! What a person may have a box have otherwise than every box: some of it would make the walls pointless.
 
-use super::super::{folder, trusted};
+use super::super::{Unavailable, folder, trusted};
 use super::Grounds;
 use super::lists::PROTECTED;
-use countersign_protocol::rules::{PlaceAccess, WorkspacePlace};
+use countersign_protocol::rules::{PlaceAccess, Workspace, WorkspacePlace};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -31,6 +31,41 @@ pub enum PlaceProblem {
         /// What is wrong with that.
         why: &'static str,
     },
+}
+
+impl PlaceProblem {
+    /// The place.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Link { path, .. } | Self::Missing(path) | Self::Refused { path, .. } => path,
+        }
+    }
+}
+
+/// What does not hold of a stored rule that opens a folder: an older release may have taken what no box
+/// gets now, and what is there may have become something else.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Lapsed {
+    /// Why there is no box around its folder, so that nothing of it holds.
+    pub folder: Option<Unavailable>,
+    /// Places that its boxes go without.
+    pub places: Vec<PlaceProblem>,
+}
+
+impl Lapsed {
+    /// What does not hold of `rule` now. Looks at its folder and its places. Blocking.
+    pub fn of(rule: &Workspace, grounds: &Grounds) -> Self {
+        if !rule.standing.is_open() {
+            return Self::default();
+        }
+        let open = Path::new(&rule.folder);
+        // What is to be hidden is, whatever it is.
+        let given = rule.places.iter().filter(|place| place.access != PlaceAccess::Hidden);
+        Self {
+            folder: folder::acceptable(open, grounds).err(),
+            places: given.filter_map(|place| may_have(place, open, grounds).err()).collect(),
+        }
+    }
 }
 
 /// Refuses a place that boxes around `open`, a real path, must not have. Looks at the place itself. Blocking.
@@ -77,6 +112,7 @@ const TOLD: &str = "programs outside of the box do what it says";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use countersign_protocol::rules::{Attendance, FolderStanding, RuleLimits, RuleOrigin};
     use std::os::unix::fs::symlink;
 
     /// A home with files in it.
@@ -116,6 +152,36 @@ mod tests {
             (Err(problem), why) if !why.is_empty() && problem.to_string().contains(why) => {}
             (found, _) => panic!("{access:?} {}: {found:?}, expected {expected:?}", path.display()),
         }
+    }
+
+    #[test]
+    fn what_of_a_stored_rule_does_not_hold_any_more_is_known() {
+        let (_folder, grounds) = home();
+        let at = |name: &str| grounds.home.join(name).to_str().unwrap().to_owned();
+        let place = |&(name, access): &(&str, PlaceAccess)| WorkspacePlace { path: at(name), access };
+        let rule = |folder: &str, places: &[(&str, PlaceAccess)]| Workspace {
+            id: "w".to_owned(),
+            agent: "*".to_owned(),
+            folder: at(folder),
+            standing: FolderStanding::Open,
+            attendance: Attendance::Attended,
+            places: places.iter().map(place).collect(),
+            limits: RuleLimits::default(),
+            note: None,
+            created_at_ms: 0,
+            from: RuleOrigin::Typed,
+        };
+        let fine = rule("src/app", &[("notes", PlaceAccess::Write), (".ssh", PlaceAccess::Hidden)]);
+        assert_eq!(Lapsed::of(&fine, &grounds), Lapsed::default());
+        let places = [(".config/foo", PlaceAccess::Write), ("gone", PlaceAccess::Read)];
+        let found = Lapsed::of(&rule(".local/share/work", &places), &grounds);
+        assert!(found.folder.is_some_and(|why| why.to_string().contains("a dot")));
+        assert_eq!(
+            found.places.iter().map(PlaceProblem::path).collect::<Vec<_>>(),
+            [grounds.home.join(".config/foo"), grounds.home.join("gone")]
+        );
+        let closed = Workspace { standing: FolderStanding::Closed, ..rule(".local/share/work", &places) };
+        assert_eq!(Lapsed::of(&closed, &grounds), Lapsed::default());
     }
 
     #[test]
