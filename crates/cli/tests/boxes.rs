@@ -60,6 +60,7 @@ impl Machine {
     }
 
     /// What `countersign` says to these arguments, with its exit code.
+    #[expect(clippy::disallowed_methods, reason = "starts the built command line, with a fixed environment")]
     fn says(&self, arguments: &[&str]) -> Result<(i32, String)> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
         let ended = command.args(arguments).env_clear().envs(&self.env).current_dir(&self.home).output()?;
