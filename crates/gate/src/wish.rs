@@ -18,8 +18,9 @@ pub trait Crossings: Send + Sync + 'static {
     /// [`Limits::hold`]: crate::Limits::hold
     fn rule(&self, wish: Wish) -> BoxFuture<'_, Ruling>;
 
-    /// Why a wish that was let through may carry nothing more; `None` while it may. Asked before anything is carried,
-    /// so that what was refused meanwhile ends with the next byte. Nothing by itself ends a connection.
+    /// Why a wish that was let through may carry nothing more; `None` while it may. Asked before anything is
+    /// carried, so that what was refused meanwhile ends with the next byte. Nothing by itself
+    /// ends a connection.
     fn withdrawn(&self, _wish: &Wish) -> Option<String> {
         None
     }

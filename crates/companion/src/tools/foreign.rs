@@ -143,9 +143,10 @@ fn fetched(call: &Call) -> Option<String> {
     host_of(known(&call.params, FETCH_PARAMS)?.get("url")?.as_str()?)
 }
 
-/// The host of an address of the web that is written so that every program reads the same host from it: scheme, two
-/// slashes, a name of letters, digits, dashes and dots. None for any other one, whatever a browser would make of it,
-/// and with a port of its own or a password: such an address leads to something else than its host's name says.
+/// The host of an address of the web that is written so that every program reads the same host from it:
+/// scheme, two slashes, a name of letters, digits, dashes and dots. None for any other one, whatever a
+/// browser would make of it, and with a port of its own or a password: such an address leads to something
+/// else than its host's name says.
 fn host_of(text: &str) -> Option<String> {
     let (scheme, behind) = text.split_once("://")?;
     let port = match scheme.to_ascii_lowercase().as_str() {

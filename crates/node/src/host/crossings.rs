@@ -287,7 +287,8 @@ impl Told {
 }
 
 impl Host {
-    /// Judges again where a run may go, by the rules and the policy of now: what they refuse carries nothing more.
+    /// Judges again where a run may go, by the rules and the policy of now: what they refuse
+    /// carries nothing more.
     async fn withdraw(&self, run: &Run, wanted: &BTreeMap<(Destination, Place), Wish>, told: &Told) {
         let mut withdrawn = BTreeMap::new();
         for (place, wish) in wanted {

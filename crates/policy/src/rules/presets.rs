@@ -152,9 +152,9 @@ pub(crate) fn asks_for_a_version(rule: &CommandRule) -> bool {
 /// Tools, the subcommand with which each says its version, and the flags that do or that have to be there,
 /// with other names of each behind a comma; nothing else is done with them. Left out are those that look for
 /// a newer one (`terraform`, `brew`), that load what the project brings (`pytest`, `bundle`, `ansible`,
-/// `turbo`, `poetry`), that leave files (`gcloud`, `gdb`) or that begin to listen to their person (`erl`). While it
-/// runs, `java` keeps a file of its own among the temporary ones, and `pip` sees by a socket of its own
-/// whether there is IPv6. What decides in the folder which program answers is looked at elsewhere
+/// `turbo`, `poetry`), that leave files (`gcloud`, `gdb`) or that begin to listen to their person (`erl`).
+/// While it runs, `java` keeps a file of its own among the temporary ones, and `pip` sees by a socket of its
+/// own whether there is IPv6. What decides in the folder which program answers is looked at elsewhere
 /// ([`crate::surroundings`]).
 const VERSIONED: &[(&str, &str, &str)] = &[
     ("bun node npm pnpm yarn tsc php", "", "--version,-v"),
