@@ -181,7 +181,6 @@ const VERSIONED: &[(&str, &str, &str)] = &[
     ("kubectl", "version", "--client"),
     ("helm", "version", "--short"),
     ("gh glab jq", "", "--version"),
-    ("bash zsh fish", "", "--version"),
     ("curl wget rsync", "", "--version,-V"),
     ("ssh tmux", "", "-V"),
     ("strace", "", "--version,-V"),
@@ -195,8 +194,8 @@ const VERSIONED: &[(&str, &str, &str)] = &[
     ("eslint prettier esbuild", "", "--version"),
     ("just shellcheck hyperfine", "", "--version,-V"),
     ("rg fd fdfind bat batcat", "", "--version,-V"),
-    ("apt apt-get apt-cache dpkg rpm xargs", "", "--version"),
+    ("apt apt-get apt-cache dpkg rpm", "", "--version"),
     ("git", "", "--version"),
     ("awk gawk sed gsed grep egrep fgrep find tar gtar gzip diff cmp tree file", "", "--version"),
-    ("ls cat head tail wc sort uniq cut tr stat du df date env uname id", "", "--version"),
+    ("ls cat head tail wc sort uniq cut tr stat du df date uname id", "", "--version"),
 ];
