@@ -68,14 +68,32 @@ fn texts(analysis: &Analysis, at: usize) -> Vec<&str> {
     let mut texts = Vec::new();
     for segment in segments.get(from..).unwrap_or_default() {
         let mut is_run = false;
+        let is_clone = clones(segment.effective());
         for word in segment.words.iter().skip(1).map(|word| word.text.as_str()) {
             if is_run || word.contains(SIGNS) || word.contains(char::is_whitespace) {
                 texts.push(word);
             }
             is_run |= word == "x" || RUN.contains(&word.trim_start_matches('-'));
+            if let Some(program) = behind_u(word).filter(|_| is_clone) {
+                texts.push(program);
+                is_run |= program.is_empty();
+            }
         }
     }
     texts
+}
+
+/// Whether git is told to clone, which is the one of its subcommands whose `-u` names a program.
+fn clones(words: &[Word]) -> bool {
+    let texts: Vec<&str> = words.iter().skip(1).map(|word| word.text.as_str()).collect();
+    let is_git = words.first().is_some_and(|program| Name::of(&program.text).as_str() == "git");
+    is_git && countersign_commands::git::subcommand(&texts).first() == Some(&"clone")
+}
+
+/// What stands behind a `u` among short flags, in the same word.
+fn behind_u(word: &str) -> Option<&str> {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+    letters.split_once('u').map(|(_, rest)| rest)
 }
 
 /// Whether a program may stand in a word's text, where no rule finds it. Scripts are files, not words: what
