@@ -26,6 +26,7 @@ mod place;
 mod pointer;
 mod policy;
 mod queue;
+mod refusals;
 mod served;
 mod shell;
 mod surroundings;
