@@ -131,7 +131,7 @@ fn cited_headings(mut behind: &str) -> Vec<&str> {
 }
 
 /// The headings of a page, without those in its examples.
-fn headings_of(page: &str) -> impl Iterator<Item = &str> {
+pub(super) fn headings_of(page: &str) -> impl Iterator<Item = &str> {
     let mut is_example = false;
     page.lines().filter_map(move |line| {
         is_example ^= line.starts_with("```");
@@ -141,7 +141,7 @@ fn headings_of(page: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A heading as links name it.
-fn slug(heading: &str) -> String {
+pub(super) fn slug(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.map(|c| if c == ' ' { '-' } else { c }).flat_map(char::to_lowercase).collect()
 }

@@ -82,6 +82,7 @@ const CHECKS: &[Check] = &[
     ("README and ARCHITECTURE name every crate", documents::crates_named),
     ("each tested threat names its tests", documents::threats),
     ("each promise names a test that every change runs", promises::tested),
+    ("each promise of the pages names a door and a test", promises::at_doors),
     ("tests of the long run have files of their own", promises::later_tests_apart),
     ("comments and documents cite what is there", citations::cited),
     ("documents name paths and code that are there", names::named),

@@ -1,4 +1,9 @@
-//! What SECURITY.md promises: each promise names a test that runs with every change.
+//! What documents promise: each promise of SECURITY.md, and of the pages for people, names a test that runs
+//! with every change.
+
+mod pages;
+
+pub(super) use pages::at_doors;
 
 use super::markdown::quoted;
 use super::{Finding, Tree};
