@@ -12,3 +12,4 @@ mod person;
 mod places;
 mod refusals;
 mod rig;
+mod tools;

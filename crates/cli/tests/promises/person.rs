@@ -10,13 +10,27 @@ use countersign_protocol::vocabulary::Decision;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// What a person says to a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Answer {
+    /// No, at once.
+    #[default]
+    No,
+    /// Nothing yet.
+    Nothing,
+    /// Yes, this once.
+    Once,
+    /// Yes, and this is remembered.
+    Always(Remember),
+}
+
 /// Whoever sits before the windows: says no to each request, and to what loosens what is wished.
 #[derive(Debug, Default)]
 pub(crate) struct Person {
     /// Whether it says yes to what loosens.
     pub(crate) applies: AtomicBool,
-    /// What it says instead of no to a request: yes, and this is remembered.
-    pub(crate) remembers: Mutex<Option<Remember>>,
+    /// What it says to a request.
+    pub(crate) says: Mutex<Answer>,
     /// What was asked so far, as data.
     pub(crate) asked: Mutex<Vec<String>>,
 }
@@ -24,6 +38,7 @@ pub(crate) struct Person {
 /// Answers as long as the app runs.
 pub(crate) async fn answering(desk: Desk, person: Arc<Person>) {
     loop {
+        tokio::time::sleep(POLL).await;
         let seen = desk.snapshot().await;
         for confirmation in seen.confirmations {
             let answer = match person.applies.load(Ordering::SeqCst) {
@@ -34,10 +49,16 @@ pub(crate) async fn answering(desk: Desk, person: Arc<Person>) {
             desk.answer_confirmation(&confirmation.id, answer).ok();
         }
         if !seen.cards.is_empty() {
-            let remembers = held(&person.remembers).clone();
-            if let Some(remember) = remembers {
+            let says = held(&person.says).clone();
+            let allowed = match says {
+                Answer::No => None,
+                Answer::Nothing => continue,
+                Answer::Once => Some((Decision::AllowOnce, None)),
+                Answer::Always(remember) => Some((Decision::AllowAlways, Some(remember))),
+            };
+            if let Some((decision, remember)) = allowed {
                 for card in &seen.cards {
-                    answered_always(&desk, card, &remember).await;
+                    allowed_as(&desk, card, decision, remember.clone()).await;
                 }
                 continue;
             }
@@ -45,21 +66,15 @@ pub(crate) async fn answering(desk: Desk, person: Arc<Person>) {
             held(&person.asked).extend(cards);
             desk.deny_all("window").await;
         }
-        tokio::time::sleep(POLL).await;
     }
 }
 
-/// Answers a card with *always* as soon as that is taken, or finds that it has gone.
-async fn answered_always(desk: &Desk, card: &Card, remember: &Remember) {
+/// Allows a card as soon as that is taken, or finds that it has gone.
+async fn allowed_as(desk: &Desk, card: &Card, decision: Decision, remember: Option<Remember>) {
     let id = RequestId::from(card.id.as_str());
     let Ok(paint) = desk.card_painted(&id, card.generation).await else { return };
-    let params = DecideParams {
-        id: card.id.clone(),
-        generation: card.generation,
-        paint,
-        decision: Decision::AllowAlways,
-        remember: Some(remember.clone()),
-    };
+    let (id, generation) = (card.id.clone(), card.generation);
+    let params = DecideParams { id, generation, paint, decision, remember };
     while desk.decide(&params).await.is_err_and(|error| error.code == ErrorCode::NotArmed) {
         tokio::time::sleep(POLL).await;
     }

@@ -70,6 +70,8 @@ fn what_gives_boxes_more_waits_for_a_click_and_what_takes_it_holds_at_once() -> 
             let [tool, secret, diary] =
                 [&place.tool, &place.secret, &place.diary].map(|path| Place::text(path));
             place.app.confirmed(&["box", "open", "in"])?;
+            let (inside, there) = (["--cwd", "in"], place.tool.join("x").display().to_string());
+            let runs = |command: &[&str], expected: Told| place.app.runs(&inside, command, expected);
             let says = |path: &str, access: &str| {
                 ["box", "place", path, access, "--folder", "in"].map(str::to_owned)
             };
@@ -90,6 +92,10 @@ fn what_gives_boxes_more_waits_for_a_click_and_what_takes_it_holds_at_once() -> 
                 }
                 let seen = place.seen("coder")?;
                 ensure!(seen == expected, "{words:?}: {seen:?}, not {expected:?}");
+                // A command that names what may be written there is not asked about because of that.
+                if seen[0] {
+                    runs(&["cp", "look.sh", &there], Told::Runs)?;
+                }
             }
             Ok(())
         },

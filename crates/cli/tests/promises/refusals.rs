@@ -293,6 +293,32 @@ fn refused_changes_are_made_by_no_tool_and_no_way_to_the_file() -> Result<()> {
 }
 
 #[test]
+fn what_a_person_allows_is_judged_again_after_the_answer() -> Result<()> {
+    let fetch = json!({ "url": "https://docs.rs/x", "prompt": "sum up" });
+    // A call, and what is refused, or set, while somebody is asked about it.
+    for (call, parameters, tightened) in [
+        ("claude-code Write", file("a.txt"), &["rules", "deny", "--changes", "."][..]),
+        ("claude-code WebFetch", fetch, &["rules", "deny", "--host", "docs.rs"]),
+        ("claude-code mcp__mail__send", json!({}), &["rules", "deny", "--tool", "mcp__mail__*"]),
+        ("claude-code Bash", json!({ "command": "mkfifo a" }), &["rules", "deny", "--program", "mkfifo"]),
+        ("claude-code mcp__mail__send", json!({}), &["policy", "set", "security", "deny"]),
+    ] {
+        let app = App::start("allowlist", "on-miss")?;
+        let call_it = || app.hook(call, &parameters, "");
+        let (told, ended) = app.allowed_late(call_it, || Ok(()))?;
+        ensure!(told == Runs, "{call} was allowed: {told:?} {ended:?}");
+        let (told, ended) = app.allowed_late(call_it, || app.done(tightened).map(drop))?;
+        ensure!(told == Refused, "{call}, and then {tightened:?}: {told:?} {ended:?}");
+    }
+    let app = App::start("allowlist", "on-miss")?;
+    let touch = || app.exec(&[], &["touch", "a"]);
+    let refuse = || app.done(&["rules", "deny", "--program", "touch"]).map(drop);
+    let (told, ended) = app.allowed_late(touch, refuse)?;
+    ensure!(told == Refused && !app.work().join("a").exists(), "{told:?} {ended:?}");
+    Ok(())
+}
+
+#[test]
 fn a_policy_of_deny_holds_for_what_nobody_is_asked_about_too() -> Result<()> {
     let app = App::start("deny", "off")?;
     app.runs(&[], &["true"], Refused)?;

@@ -1,8 +1,8 @@
 //! An app without windows in a home of its own, its person, and the command line beside it.
 
 use crate::beside::program;
-use crate::person::{Person, answering, held};
-use anyhow::{Context as _, Result, bail, ensure};
+use crate::person::{Answer, Person, answering, held};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use countersign_companion::{Companion, Desk, PresenterGuard};
 use countersign_core::paths::Paths;
 use countersign_protocol::history::HistoryEvent;
@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -133,8 +134,12 @@ impl App {
 
     /// Has commands that the app routes run unasked where rules let them.
     pub(crate) fn route_unasked(&self) -> Result<()> {
-        let lets = json!({ "tools": { "exec": { "security": "full", "ask": "off" } } });
-        fs::write(self.paths.tools(), lets.to_string())?;
+        self.write_tools(&json!({ "exec": { "security": "full", "ask": "off" } }))
+    }
+
+    /// Replaces what `tools.json` says of tools.
+    pub(crate) fn write_tools(&self, tools: &Value) -> Result<()> {
+        fs::write(self.paths.tools(), json!({ "tools": tools }).to_string())?;
         Ok(fs::set_permissions(self.paths.tools(), PermissionsExt::from_mode(0o600))?)
     }
 
@@ -179,11 +184,29 @@ impl App {
 
     /// Something that the person answers with *always*, in the prompt.
     pub(crate) fn always<T>(&self, remember: Remember, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let says = |what| *held(&self.person.remembers) = what;
-        says(Some(remember));
+        *held(&self.person.says) = Answer::Always(remember);
         let done = work();
-        says(None);
+        *held(&self.person.says) = Answer::No;
         done
+    }
+
+    /// What comes of something that the person is asked about and allows once, after `meanwhile` was done.
+    pub(crate) fn allowed_late<T: Send>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send,
+        meanwhile: impl FnOnce() -> Result<()>,
+    ) -> Result<T> {
+        *held(&self.person.says) = Answer::Nothing;
+        let told = thread::scope(|scope| {
+            let working = scope.spawn(work);
+            let waits = || Ok((!self.runtime.block_on(self.desk.snapshot()).cards.is_empty()).then_some(()));
+            let done = until("somebody is asked", waits).and_then(|()| meanwhile());
+            *held(&self.person.says) = Answer::Once;
+            let told = working.join().map_err(|_| anyhow!("it panicked"))?;
+            done.and(told)
+        });
+        *held(&self.person.says) = Answer::No;
+        told
     }
 
     /// A program in this home, with nothing on its way in or out yet.
@@ -305,8 +328,7 @@ impl App {
     /// How the requests ended, oldest first.
     pub(crate) fn outcomes(&self) -> Result<Vec<Outcome>> {
         let desk = self.desk.clone();
-        let page =
-            self.runtime.block_on(desk.history(None, 200)).map_err(|error| anyhow::anyhow!("{error:?}"))?;
+        let page = self.runtime.block_on(desk.history(None, 200)).map_err(|error| anyhow!("{error:?}"))?;
         let outcome = |event| match event {
             HistoryEvent::Request { outcome, .. } => Some(outcome),
             _ => None,
@@ -333,7 +355,7 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>>) 
             return Ok(found);
         }
         ensure!(begun.elapsed() < PATIENCE, "never: {what}");
-        std::thread::sleep(POLL);
+        thread::sleep(POLL);
     }
 }
 
