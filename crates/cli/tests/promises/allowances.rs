@@ -165,7 +165,8 @@ fn an_answer_about_a_file_as_it_was_is_not_widened_without_a_click() -> Result<(
     for more in [&[][..], &["--for", "1h"], &["--agent", "main"]] {
         let rule = [&["rules", "add", "--program", "bash"][..], more, &["--exact", "tool.sh", "go"]].concat();
         let kept = app.countersign(&rule)?;
-        ensure!(kept.code == 200, "{rule:?} was done without a person: {kept:?}");
+        // Refused, or left to a person.
+        ensure!([1, 200].contains(&kept.code), "{rule:?} was done without a person: {kept:?}");
         app.runs(&[], &["bash", "tool.sh", "go"], Asked)?;
     }
     Ok(())

@@ -6,10 +6,10 @@ use anyhow::{Result, ensure};
 use std::fs;
 use std::path::PathBuf;
 
-/// A home with a tool's settings, a diary, and a folder `in` with a secret.
+/// A home with notes, a diary, and a folder `in` with a secret.
 struct Place {
     app: App,
-    tool: PathBuf,
+    notes: PathBuf,
     secret: PathBuf,
     diary: PathBuf,
 }
@@ -17,19 +17,19 @@ struct Place {
 impl Place {
     fn new() -> Result<Self> {
         let app = App::start("allowlist", "on-miss")?;
-        let (tool, diary) = (app.home().join(".config/tool"), app.home().join("diary"));
+        let (notes, diary) = (app.home().join("notes"), app.home().join("diary"));
         let secret = app.work().join("in/.env");
-        for folder in [&tool, &diary] {
+        for folder in [&notes, &diary] {
             fs::create_dir_all(folder)?;
         }
         fs::write(&secret, "KEY=1\n")?;
         fs::write(diary.join("page"), "dear\n")?;
-        Ok(Self { app, tool, secret, diary })
+        Ok(Self { app, notes, secret, diary })
     }
 
-    /// Whether an agent's command in the folder writes the settings, reads the secret, and sees the diary.
+    /// Whether an agent's command in the folder writes notes, reads the secret, and sees the diary.
     fn seen(&self, agent: &str) -> Result<[bool; 3]> {
-        let made = self.tool.join("made");
+        let made = self.notes.join("made");
         let text = format!("echo x > {}; cat .env {}/page; true", made.display(), self.diary.display());
         // From a file, so that what it opens is not read off the command.
         fs::write(self.app.work().join("in/look.sh"), text)?;
@@ -49,10 +49,11 @@ impl Place {
 fn a_folder_is_opened_with_what_its_boxes_write_read_and_do_not_see() -> Result<()> {
     beside_the_command("places::a_folder_is_opened_with_what_its_boxes_write_read_and_do_not_see", || {
         let place = Place::new()?;
-        let [tool, secret, diary] = [&place.tool, &place.secret, &place.diary].map(|path| Place::text(path));
+        let [notes, secret, diary] =
+            [&place.notes, &place.secret, &place.diary].map(|path| Place::text(path));
         place.app.confirmed(&["box", "open", "in", "--agent", "plain"])?;
         ensure!(place.seen("plain")? == [false, false, true], "{:?}", place.seen("plain"));
-        let more = ["--write", &tool, "--read", &secret, "--hide", &diary];
+        let more = ["--write", &notes, "--read", &secret, "--hide", &diary];
         place.app.confirmed(&[&["box", "open", "in", "--agent", "coder"], &more[..]].concat())?;
         ensure!(place.seen("coder")? == [true, true, false], "{:?}", place.seen("coder"));
         ensure!(place.seen("plain")? == [false, false, true], "{:?}", place.seen("plain"));
@@ -67,20 +68,20 @@ fn what_gives_boxes_more_waits_for_a_click_and_what_takes_it_holds_at_once() -> 
         "places::what_gives_boxes_more_waits_for_a_click_and_what_takes_it_holds_at_once",
         || {
             let place = Place::new()?;
-            let [tool, secret, diary] =
-                [&place.tool, &place.secret, &place.diary].map(|path| Place::text(path));
+            let [notes, secret, diary] =
+                [&place.notes, &place.secret, &place.diary].map(|path| Place::text(path));
             place.app.confirmed(&["box", "open", "in"])?;
-            let (inside, there) = (["--cwd", "in"], place.tool.join("x").display().to_string());
+            let (inside, there) = (["--cwd", "in"], place.notes.join("x").display().to_string());
             let runs = |command: &[&str], expected: Told| place.app.runs(&inside, command, expected);
             let says = |path: &str, access: &str| {
                 ["box", "place", path, access, "--folder", "in"].map(str::to_owned)
             };
             // What is said, whether it waits for a click, and what a box does then.
             for (path, access, waits, expected) in [
-                (&tool, "--write", true, [true, false, true]),
+                (&notes, "--write", true, [true, false, true]),
                 (&secret, "--read", true, [true, true, true]),
                 (&diary, "--hide", false, [true, true, false]),
-                (&tool, "--forget", false, [false, true, false]),
+                (&notes, "--forget", false, [false, true, false]),
                 (&secret, "--forget", false, [false, false, false]),
                 (&diary, "--forget", true, [false, false, true]),
             ] {
