@@ -226,7 +226,8 @@ fn apply_one(
     Ok(undo.into_iter().collect())
 }
 
-/// Opens a folder, and takes out what closes it for the same agent.
+/// Opens a folder, in place of what opens or closes it for the same agent: what is said last about it is what is
+/// meant, also where that is less. A rule for a session stands beside one that is for all.
 fn open(
     document: &mut RuleDocument,
     draft: &WorkspaceDraft,
@@ -235,13 +236,16 @@ fn open(
     if is_there(&document.workspaces, draft, Workspace::draft) {
         return Ok(Vec::new());
     }
-    let closes = |rule: &&Workspace| {
-        !rule.standing.is_open() && rule.folder == draft.folder && rule.agent == draft.agent
+    let gives_way = |rule: &&Workspace| {
+        draft.standing.is_open()
+            && rule.folder == draft.folder
+            && rule.agent == draft.agent
+            && (!rule.standing.is_open() || rule.limits.session == draft.limits.session)
     };
-    let closing: Vec<String> =
-        document.workspaces.iter().filter(closes).map(|rule| rule.id.clone()).collect();
+    let replaced: Vec<String> =
+        document.workspaces.iter().filter(gives_way).map(|rule| rule.id.clone()).collect();
     let mut undo = Vec::new();
-    for id in closing.iter().filter(|_| draft.standing.is_open()) {
+    for id in &replaced {
         undo.push(remove(document, id)?);
     }
     let rule = draft.clone().into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());

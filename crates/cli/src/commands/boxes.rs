@@ -124,7 +124,14 @@ impl AccessArgs {
 
 pub(super) async fn boxes(paths: &Paths, command: BoxCommand, output: &Output) -> anyhow::Result<Exit> {
     match command {
-        BoxCommand::Open(args) => edit(paths, vec![opened(args)?], output).await,
+        BoxCommand::Open(args) => {
+            let draft = opened(args)?;
+            let exit = edit(paths, vec![RuleEdit::OpenWorkspace { rule: draft.clone() }], output).await?;
+            if matches!(exit, Exit::Ok) {
+                say_what_outlasts(paths, &draft, output);
+            }
+            Ok(exit)
+        }
         BoxCommand::Test { folder } => test(paths, &here(folder.as_deref())?, output).await,
         BoxCommand::List { agent } => {
             let rules = rules::told(paths);
@@ -205,7 +212,7 @@ pub(super) fn grounds(paths: &Paths, environs: Environs) -> Grounds {
     }
 }
 
-fn opened(args: OpenArgs) -> anyhow::Result<RuleEdit> {
+fn opened(args: OpenArgs) -> anyhow::Result<WorkspaceDraft> {
     let OpenArgs { folder, agent, lasting, session, unattended, write, read, hide, note } = args;
     let given = [(write, PlaceAccess::Write), (read, PlaceAccess::Read), (hide, PlaceAccess::Hidden)];
     let given = given.iter().flat_map(|(paths, access)| paths.iter().map(|path| (path, *access)));
@@ -214,7 +221,7 @@ fn opened(args: OpenArgs) -> anyhow::Result<RuleEdit> {
     let attendance = if unattended { Attendance::Unattended } else { Attendance::Attended };
     let limits = RuleLimits { until_ms: lasting.map(until_ms), uses: None, session };
     let agent = agent.unwrap_or_else(|| "*".to_owned());
-    let rule = WorkspaceDraft {
+    Ok(WorkspaceDraft {
         agent,
         folder: here(folder.as_deref())?,
         standing: FolderStanding::Open,
@@ -222,8 +229,29 @@ fn opened(args: OpenArgs) -> anyhow::Result<RuleEdit> {
         places,
         limits,
         note,
+    })
+}
+
+/// Says which other rules keep a folder open when the end comes that was just given to it.
+fn say_what_outlasts(paths: &Paths, draft: &WorkspaceDraft, output: &Output) {
+    let (ends, session) = (draft.limits.until_ms, &draft.limits.session);
+    if ends.is_none() && session.is_none() {
+        return;
+    }
+    let outlasts = |rule: &&StoredWorkspace| {
+        let limits = &rule.limits;
+        let is_later = limits.until_ms.is_none_or(|until| ends.is_some_and(|ends| until > ends));
+        rule.standing.is_open()
+            && Path::new(&draft.folder).starts_with(&rule.folder)
+            && [draft.agent.as_str(), "*"].contains(&rule.agent.as_str())
+            && (limits.session.is_none() || limits.session == *session)
+            && (is_later || (session.is_some() && limits.session.is_none()))
     };
-    Ok(RuleEdit::OpenWorkspace { rule })
+    let rules = read(paths);
+    for rule in rules.workspaces.iter().map(|view| &view.rule).filter(outlasts) {
+        let (folder, id) = (display::escape(&rule.folder), display::escape(&rule.id));
+        output.note(&format!("{folder} stays open after that by the rule {id}"));
+    }
 }
 
 /// The edits that say what the innermost open folder around one has otherwise. Where it is open for all and

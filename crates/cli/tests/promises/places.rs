@@ -104,6 +104,28 @@ fn what_gives_boxes_more_waits_for_a_click_and_what_takes_it_holds_at_once() -> 
 }
 
 #[test]
+fn an_end_that_is_said_of_an_open_folder_holds_and_what_outlasts_it_is_named() -> Result<()> {
+    beside_the_command(
+        "places::an_end_that_is_said_of_an_open_folder_holds_and_what_outlasts_it_is_named",
+        || {
+            let place = Place::new()?;
+            place.app.confirmed(&["box", "open", "in", "--agent", "coder"])?;
+            let said = place.app.countersign(&["box", "open", "in", "--agent", "coder", "--for", "1h"])?;
+            ensure!(said.code == 0 && !said.stderr.contains("stays open"), "less needs nobody: {said:?}");
+            let open = || place.app.done(&["--json", "box", "list"]);
+            let rules: serde_json::Value = serde_json::from_str(&open()?)?;
+            let ends = |at: usize| rules[at]["rule"]["limits"]["untilMs"].is_number();
+            ensure!(rules.as_array().is_some_and(|rules| rules.len() == 1) && ends(0), "{rules}");
+            // For all it stays open, and that is said.
+            place.app.applied(&["box", "open", "in"])?;
+            let said = place.app.countersign(&["box", "open", "in", "--agent", "coder", "--for", "2m"])?;
+            ensure!(said.code == 0 && said.stderr.contains("stays open after that by the rule"), "{said:?}");
+            Ok(())
+        },
+    )
+}
+
+#[test]
 fn what_one_rule_hides_from_an_agent_stays_hidden_whatever_else_opens_the_folder() -> Result<()> {
     beside_the_command(
         "places::what_one_rule_hides_from_an_agent_stays_hidden_whatever_else_opens_the_folder",

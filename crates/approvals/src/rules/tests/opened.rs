@@ -56,6 +56,34 @@ fn an_open_folder_is_stamped_stored_and_closed_again() {
 }
 
 #[test]
+fn what_is_said_last_about_a_folder_is_what_holds() {
+    let mut rig = Rig::empty();
+    let limited = |limits| WorkspaceDraft { limits, ..open("/src") };
+    let until = |until_ms| RuleLimits { until_ms, ..RuleLimits::default() };
+    rig.apply(vec![opening(open("/src"))]);
+    let before = opened(&mut rig);
+    // A time for what was open without end: no person is needed, and then it ends.
+    let shorter = opening(limited(until(Some(START_MS + 3_000))));
+    let change = RuleChange { looser: Looser::Refuse, ..confirmed(vec![shorter]) };
+    let result = rig.owner.edit(&change).unwrap();
+    assert!(result.applied, "{result:?}");
+    let after = opened(&mut rig);
+    assert_eq!((after.len(), after[0].limits.until_ms), (1, Some(START_MS + 3_000)));
+    // The other way round it needs one.
+    let longer = RuleChange { looser: Looser::Refuse, ..confirmed(vec![opening(open("/src"))]) };
+    assert!(!rig.owner.edit(&longer).unwrap().applied);
+    rig.apply(result.undo);
+    assert_eq!(opened(&mut rig), before);
+    // What one session may is beside what all may, and so is what is open for others.
+    let session = RuleLimits { session: Some("s".to_owned()), ..RuleLimits::default() };
+    rig.apply(vec![
+        opening(limited(session)),
+        opening(WorkspaceDraft { agent: "*".to_owned(), ..open("/src") }),
+    ]);
+    assert_eq!(opened(&mut rig).len(), 3);
+}
+
+#[test]
 fn what_opens_more_needs_a_person_and_what_closes_does_not() {
     let mut rig = Rig::empty();
     let mut check = |edits: Vec<RuleEdit>, loosens: bool| {
