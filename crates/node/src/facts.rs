@@ -155,7 +155,8 @@ fn program(name: &str, places: Places<'_>, room: &mut Room) -> ProgramFacts {
     };
     let writable = identity::is_writable(&real_path);
     let fits = |room: &mut Room| std::fs::metadata(&real_path).is_ok_and(|file| room.take(file.len()));
-    let content = if writable && fits(room) { Content::Hashed } else { Content::Trusted };
+    let matters = writable || identity::is_roots_own(&real_path);
+    let content = if matters && fits(room) { Content::Hashed } else { Content::Trusted };
     // A program that may be run but not read has no digest; inode and times have to do.
     let identity = identity::identify(&real_path, content)
         .or_else(|_| identity::identify(&real_path, Content::Trusted))

@@ -73,8 +73,15 @@ pub struct ProgramFacts {
     pub real_path: Option<PathBuf>,
     /// Identity of the file at `real_path`.
     pub identity: Option<FileIdentity>,
-    /// Whether this user could replace or rewrite it.
+    /// Whether this user could replace or rewrite it. To root, which can with every file: whether others could.
     pub writable: bool,
+}
+
+impl ProgramFacts {
+    /// Whether what the file contains is a part of what is allowed: it has a digest, or should have one.
+    pub fn may_change(&self) -> bool {
+        self.writable || self.identity.as_ref().is_some_and(|identity| identity.sha256.is_some())
+    }
 }
 
 /// A folder.

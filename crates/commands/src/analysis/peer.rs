@@ -45,13 +45,23 @@ pub(super) fn parse(text: &str) -> Result<Reading, Opaque> {
     }
     let mut draft = Draft::of(text);
     for _ in 0..PATCHES {
-        match shell::parse(&draft.patched) {
+        match without_tests(shell::parse(&draft.patched)) {
             Ok(script) if draft.glued_negation(&script) => {}
             Ok(script) => return draft.finished(script),
             Err(opaque) => draft.patch(opaque)?,
         }
     }
     Err(Opaque { reason: OpaqueReason::TooLong, span: 0..text.len() })
+}
+
+/// A reading that has no test between double brackets: to the peer these are a program and its words.
+fn without_tests(parsed: Result<Script, Opaque>) -> Result<Script, Opaque> {
+    let script = parsed?;
+    let is_test = |(used, _): &&(shell::Extension, Range<usize>)| *used == shell::Extension::DoubleBracket;
+    match script.extensions.iter().find(is_test) {
+        Some((_, span)) => Err(Opaque { reason: OpaqueReason::Compound, span: span.start..span.start + 1 }),
+        None => Ok(script),
+    }
 }
 
 /// Whether the peer sees a variable in front of a command, so that a person has to look. It does not in

@@ -113,6 +113,12 @@ pub(super) fn is_writable(real_path: &Path) -> bool {
     })
 }
 
+/// Whether this user is root, and the file is none of those that the system puts where programs belong: one that
+/// root's own work makes and changes.
+pub(super) fn is_roots_own(real_path: &Path) -> bool {
+    me() == 0 && !SYSTEM.iter().any(|folder| real_path.starts_with(folder))
+}
+
 /// Whether a sticky folder keeps what is in it from being renamed or removed.
 fn keeps_names(folder: &Stat, inner_owner: u32) -> bool {
     let owners = [folder.st_uid, inner_owner];
@@ -168,6 +174,21 @@ fn digest(sha256: Option<[u8; 32]>) -> String {
 fn me() -> u32 {
     rustix::process::geteuid().as_raw()
 }
+
+/// Where systems keep programs that nobody's work changes.
+const SYSTEM: &[&str] = &[
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/usr",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/snap",
+    "/Applications",
+    "/System",
+];
 
 const READ_BYTES: usize = 64 * 1_024;
 const OTHERS_WRITE: u32 = 0o022;

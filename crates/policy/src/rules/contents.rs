@@ -11,7 +11,7 @@ use std::path::Path;
 /// What must stay as it is for the same words to mean the same.
 pub(super) fn of(invocation: Invocation<'_>) -> Result<FileContents, Withheld> {
     let program = match &invocation.program.identity {
-        _ if !invocation.program.writable => None,
+        _ if !invocation.program.may_change() => None,
         Some(identity) if invocation.settled => Some(digest(identity).ok_or(Withheld::Writable)?),
         Some(_) | None => return Err(Withheld::Writable),
     };

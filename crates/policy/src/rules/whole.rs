@@ -100,7 +100,7 @@ impl<'a> Site<'a> {
         let script = facts.scripts.get(&at).filter(|_| folders == 1);
         let words = analysis.segments.get(at).and_then(|segment| segment.words.get(start(segment)..));
         let program = words.and_then(<[Word]>::first).and_then(|typed| facts.programs.get(&typed.text));
-        let matters = script.is_some() || program.is_some_and(|program| program.writable);
+        let matters = script.is_some() || program.is_some_and(ProgramFacts::may_change);
         Self { folder: None, script, settled: matters && is_settled(analysis, at, facts) }
     }
 }
