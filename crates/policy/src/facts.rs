@@ -73,7 +73,8 @@ pub struct ProgramFacts {
     pub real_path: Option<PathBuf>,
     /// Identity of the file at `real_path`.
     pub identity: Option<FileIdentity>,
-    /// Whether this user could replace or rewrite it. To root, which can with every file: whether others could.
+    /// Whether this user could replace or rewrite it. To root, which can with every file:
+    /// whether others could.
     pub writable: bool,
 }
 

@@ -226,8 +226,8 @@ fn apply_one(
     Ok(undo.into_iter().collect())
 }
 
-/// Opens a folder, in place of what opens or closes it for the same agent: what is said last about it is what is
-/// meant, also where that is less. A rule for a session stands beside one that is for all.
+/// Opens a folder, in place of what opens or closes it for the same agent: what is said last about it is what
+/// is meant, also where that is less. A rule for a session stands beside one that is for all.
 fn open(
     document: &mut RuleDocument,
     draft: &WorkspaceDraft,

@@ -113,8 +113,8 @@ pub(super) fn is_writable(real_path: &Path) -> bool {
     })
 }
 
-/// Whether this user is root, and the file is none of those that the system puts where programs belong: one that
-/// root's own work makes and changes.
+/// Whether this user is root, and the file is none of those that the system puts where programs belong: one
+/// that root's own work makes and changes.
 pub(super) fn is_roots_own(real_path: &Path) -> bool {
     me() == 0 && !SYSTEM.iter().any(|folder| real_path.starts_with(folder))
 }
