@@ -4,6 +4,7 @@ use super::Cause::Discards;
 use super::line::{Line, Seen, line};
 use super::place::Place;
 use super::walk::find_starts;
+use countersign_protocol::rules::PlaceAccess;
 
 pub(super) const LINES: &[Line] = &[
     line(Discards, "git", "reset", "git reset -q --hard HEAD~1", "git reset --soft HEAD~1").with("--hard --merge"),
@@ -44,11 +45,12 @@ fn checks_out_everything(seen: &Seen<'_>) -> bool {
     }
 }
 
-/// Something outside, the folder itself, or what git keeps of it. A `..` may lead through a link.
+/// Something outside, the folder itself, or what git keeps of it. A `..` may lead through a link, and what a
+/// person opened for writing is the person's own also where a box has else its own.
 fn removes_out_of_reach(seen: &Seen<'_>) -> bool {
     seen.operands().any(|word| match seen.ground.place(word) {
         Place::Whole | Place::History | Place::System | Place::HomeDot | Place::Outside => true,
-        Place::Own => false,
+        Place::Own => seen.is_opened(word, PlaceAccess::Write),
         Place::Inside => word.split('/').any(|part| part == ".."),
     })
 }
@@ -62,6 +64,7 @@ fn deletes_found(seen: &Seen<'_>) -> bool {
         && starts.iter().any(|start| match seen.ground.place(start) {
             Place::History | Place::System | Place::HomeDot | Place::Outside => true,
             Place::Whole => !picks,
+            Place::Own if seen.is_opened(start, PlaceAccess::Write) => true,
             Place::Own | Place::Inside => start.split('/').any(|part| part == ".."),
         })
 }

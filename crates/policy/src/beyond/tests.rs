@@ -307,7 +307,11 @@ fn other_machines_are_asked_about_unless_the_gate_does() {
 
 #[test]
 fn what_a_person_opened_beside_the_folder_is_asked_about_no_more() {
-    let places = [("/home/u/.config/foo", PlaceAccess::Write), ("/src/app/.env", PlaceAccess::Read)];
+    let places = [
+        ("/home/u/.config/foo", PlaceAccess::Write),
+        ("/tmp/kept", PlaceAccess::Write),
+        ("/src/app/.env", PlaceAccess::Read),
+    ];
     for (text, expected) in [
         ("echo x > ~/.config/foo/bar", Machine),
         ("mkdir -p /home/u/.config/foo/a", Machine),
@@ -316,6 +320,10 @@ fn what_a_person_opened_beside_the_folder_is_asked_about_no_more() {
         ("grep -r KEY ./.env", Secrets),
     ] {
         assert_eq!(cause(text), Some(expected), "{text}");
+        let found = beyond(&analyze_text(text), &[], &facts(), &open(&places));
+        assert_eq!(found.map(|found| found.cause), None, "{text}");
+    }
+    for text in ["rm -rf /tmp/other", "echo x > /tmp/kept/x", "find /tmp/other -delete"] {
         let found = beyond(&analyze_text(text), &[], &facts(), &open(&places));
         assert_eq!(found.map(|found| found.cause), None, "{text}");
     }
@@ -328,6 +336,8 @@ fn what_a_person_opened_beside_the_folder_is_asked_about_no_more() {
         ("cat .env ~/.ssh/id_rsa", Secrets),
         // It is not kept, so that nothing of it could be put back.
         ("rm -rf ~/.config/foo", Discards),
+        ("rm -rf /tmp/kept/x", Discards),
+        ("find /tmp/kept -delete", Discards),
     ] {
         let found = beyond(&analyze_text(text), &[], &facts(), &open(&places));
         assert_eq!(found.map(|found| found.cause), Some(expected), "{text}");
