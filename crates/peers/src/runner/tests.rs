@@ -442,7 +442,9 @@ async fn two_hundred_runs_at_once_are_all_told_whole() {
         assert!(waiting.remove(&id), "{id} was told twice");
         let number: u32 = id[1..].parse::<u32>().unwrap() - 1;
         let lines: String = (1..=number).map(|line| format!("{line}\n")).collect();
-        assert_eq!(payload(&call["params"])["stdout"], format!("{lines}end {number}\n"));
+        let told = payload(&call["params"]);
+        let whole = (told["stdout"] == format!("{lines}end {number}\n"), &told["error"], &told["stderr"]);
+        assert_eq!(whole, (true, &Value::Null, &json!("")), "{call}");
     }
 }
 
