@@ -582,9 +582,10 @@ impl Host {
                 recorder.ran(&output.payload, output.duration, held).await;
                 Ok(output.payload)
             }
-            Err(NotStarted::Cancelled) => {
-                Err(Refusal::unanswered(Outcome::Cancelled { cause: CancelCause::RequesterGone }))
-            }
+            Err(NotStarted::Cancelled) => Err(match ended {
+                Some(why) => Refusal::tightened(&why),
+                None => Refusal::unanswered(Outcome::Cancelled { cause: CancelCause::RequesterGone }),
+            }),
             Err(NotStarted::Sandbox(error)) => Err(Refusal::no_sandbox(&error)),
             Err(error) => Err(Refusal::changed(&error.to_string())),
         };

@@ -82,6 +82,15 @@ impl Refusal {
         }
     }
 
+    /// Rules or policy became tighter before it began.
+    pub(super) fn tightened(why: &str) -> Self {
+        let message = format!("SYSTEM_RUN_DENIED: it may not be started any more: {}", display::escape(why));
+        Self {
+            error: exec_error("UNAVAILABLE", &message, None),
+            outcome: Outcome::Refused { reason: why.to_owned() },
+        }
+    }
+
     /// The rule that it is for: in the person's own words where they wrote any.
     pub(super) fn by_rule(mut self, rule: &RefusingRule) -> Self {
         let said = rule.note.as_deref().unwrap_or(&rule.id);
