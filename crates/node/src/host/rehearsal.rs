@@ -4,11 +4,12 @@ use super::Host;
 use super::placement::Placement;
 use crate::facts;
 use countersign_commands::analysis;
-use countersign_policy::evaluate::{Answer, Origin, Subject, Verdict, evaluate};
+use countersign_policy::display;
+use countersign_policy::evaluate::{Answer, DenyReason, Origin, Subject, Verdict, evaluate};
 use countersign_policy::facts::ProgramFacts;
 use countersign_protocol::ids::AgentId;
 use countersign_protocol::state::{TestParams, TestResult};
-use countersign_protocol::trace::TestVerdict;
+use countersign_protocol::trace::{RuleStanding, TestVerdict, TraceStep, VerdictCause};
 use std::path::Path;
 
 impl Host {
@@ -25,28 +26,41 @@ impl Host {
             Verdict::Ask(_) => TestVerdict::Ask,
             Verdict::Deny(_) => TestVerdict::Deny,
         };
-        self.rehearse(&agent, &argv, params.cwd.as_deref(), |subject| {
+        self.rehearse(&agent, &argv, params.cwd.as_deref(), |subject, refused| {
             let evaluation = evaluate(subject, None);
-            TestResult { verdict: verdict(&evaluation.verdict), trace: evaluation.trace(subject) }
+            let mut trace = evaluation.trace(subject);
+            let Some(rule) = refused else {
+                return TestResult { verdict: verdict(&evaluation.verdict), trace };
+            };
+            // What came of everything else does not matter any more.
+            trace.retain(|step| !matches!(step, TraceStep::Verdict { .. }));
+            let verdict = TestVerdict::Deny;
+            trace.push(TraceStep::Rule { standing: RuleStanding::Refuses, rule: Some(rule) });
+            trace.push(TraceStep::Verdict { verdict, cause: VerdictCause::RuleRefuses });
+            TestResult { verdict, trace }
         })
         .await
     }
 
     /// Whether the fallback lets `argv` run when nobody can be asked. Nothing runs.
     pub async fn fallback_allows(&self, agent: &AgentId, argv: &[String], cwd: Option<&str>) -> bool {
-        self.rehearse(agent, argv, cwd, |subject| {
+        self.rehearse(agent, argv, cwd, |subject, refused| {
             let verdict = match evaluate(subject, None).verdict {
                 Verdict::Ask(_) | Verdict::Contain(_) => evaluate(subject, Some(&Answer::Nobody)).verdict,
                 decided => decided,
             };
-            matches!(verdict, Verdict::Allow(_))
+            refused.is_none() && matches!(verdict, Verdict::Allow(_))
         })
         .await
     }
 
     /// What follows for `argv` before anybody is asked. Nothing runs.
     pub async fn verdict(&self, agent: &AgentId, argv: &[String], cwd: Option<&str>) -> Verdict {
-        self.rehearse(agent, argv, cwd, |subject| evaluate(subject, None).verdict).await
+        self.rehearse(agent, argv, cwd, |subject, refused| match refused {
+            Some(_) => Verdict::Deny(DenyReason::Rule),
+            None => evaluate(subject, None).verdict,
+        })
+        .await
     }
 
     /// Where a program is, by a name or a path, as commands find it here. Blocking, a few system calls.
@@ -60,13 +74,14 @@ impl Host {
         &self.parts.home
     }
 
-    /// Hands `look` the list as a request of `agent` would be judged now, in `cwd` or the home folder.
+    /// Hands `look` the list as a request of `agent` would be judged now, in `cwd` or the home folder, and
+    /// the rule about calls that refuses what it is seen to do.
     async fn rehearse<R>(
         &self,
         agent: &AgentId,
         argv: &[String],
         cwd: Option<&str>,
-        look: impl FnOnce(&Subject<'_>) -> R,
+        look: impl FnOnce(&Subject<'_>, Option<String>) -> R,
     ) -> R {
         let in_force = self.in_force(agent).await;
         let trust = self.parts.trusts.of(agent);
@@ -75,7 +90,9 @@ impl Host {
         let own = self.own_rules(agent, None, &analysis, &facts).await;
         let attendance = in_force.policy.attendance();
         let around = self.around((&Placement::default(), None), &facts, &own, attendance).await;
-        look(&Subject {
+        let refused = own.refuses_what_it_does(&analysis, argv, &facts);
+        let refused = refused.map(|rule| display::escape(rule.note.as_deref().unwrap_or(&rule.id)));
+        let subject = Subject {
             walls: around.walls(),
             argv,
             analysis: &analysis,
@@ -86,6 +103,7 @@ impl Host {
             trust: &trust,
             unusual_env: &[],
             origin: Origin::Fresh,
-        })
+        };
+        look(&subject, refused)
     }
 }

@@ -89,7 +89,7 @@ fn written(analysis: &Analysis, facts: &Facts) -> Vec<PathBuf> {
     };
     let mut folders = vec![folder];
     let mut written = Vec::new();
-    for simple in rough::read(&analysis.source) {
+    for simple in all_in(&analysis.source, 0) {
         if let [cd, target, ..] = simple.words.as_slice()
             && cd == "cd"
         {
@@ -101,6 +101,23 @@ fn written(analysis: &Analysis, facts: &Facts) -> Vec<PathBuf> {
         written.extend(files.flat_map(|name| folders.iter().map(|folder| from(folder, name))));
     }
     written
+}
+
+/// The commands of a text and those of texts that its words are, as far as these are given to anything but a
+/// program that only reads or prints: a shell, or whatever hands them to one.
+fn all_in(text: &str, depth: usize) -> Vec<rough::Simple> {
+    let mut all = Vec::new();
+    for simple in rough::read(text) {
+        let inner = match depth < DEPTH
+            && !reads_by_its_name(simple.words.iter().map(|word| (word.as_str(), false)))
+        {
+            true => simple.words.iter().skip(1).filter(|word| word.contains('>')).cloned().collect(),
+            false => Vec::new(),
+        };
+        all.push(simple);
+        all.extend(inner.iter().flat_map(|text: &String| all_in(text, depth + 1)));
+    }
+    all
 }
 
 fn normal(path: &Path) -> PathBuf {
@@ -116,6 +133,9 @@ fn normal(path: &Path) -> PathBuf {
     }
     normal
 }
+
+/// How deep texts in texts are read.
+const DEPTH: usize = 3;
 
 /// Most folders from which a file may be written by one text.
 const FOLDERS: usize = 16;
