@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use countersign_core::paths::{Paths, process_environment};
 use countersign_node::executor::sandbox::{self, Environs, Grounds, Means, Unavailable, Workspace};
 use countersign_policy::display;
-use countersign_protocol::rule_edits::RuleEdit;
+use countersign_protocol::rule_edits::{RuleEdit, RuleState};
 use countersign_protocol::rules::{
     Attendance, FolderStanding, PlaceAccess, RuleLimits, Workspace as StoredWorkspace, WorkspaceDraft,
     WorkspacePlace,
@@ -267,6 +267,7 @@ fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<Vec<RuleEdit>> {
     let around: Vec<&StoredWorkspace> = rules
         .workspaces
         .iter()
+        .filter(|view| view.state == RuleState::Live)
         .map(|view| &view.rule)
         .filter(|rule| rule.standing.is_open() && Path::new(&folder).starts_with(&rule.folder))
         .filter(|rule| args.agent.as_ref().is_none_or(|agent| rule.agent == *agent || rule.agent == "*"))

@@ -82,7 +82,7 @@ pub(crate) struct AddArgs {
     /// word that looks like a secret's place or an order to destroy, publish or run something.
     #[arg(long, value_name = "WORDS", conflicts_with = "exact")]
     subcommand: Option<String>,
-    /// Exactly these arguments, in this folder.
+    /// Exactly these arguments, in this folder: everything behind it, so that it comes last.
     #[arg(long, num_args = 0.., allow_hyphen_values = true, value_name = "ARG")]
     exact: Option<Vec<String>>,
     /// How many runs it lets through in all.
@@ -142,7 +142,8 @@ struct AboutArgs {
     #[arg(long, conflicts_with_all = ["changes", "host", "tool"])]
     folder: Option<PathBuf>,
     /// Only files with such names, with `*` and `?` as wildcards.
-    #[arg(long, value_name = "PATTERN", requires = "changes")]
+    #[arg(long, value_name = "PATTERN", requires = "changes",
+        conflicts_with_all = ["program", "host", "reach", "registries", "tool"])]
     names: Option<String>,
     /// How long it counts: `90s`, `15m`, `1h`, `7d`.
     #[arg(long = "for", value_name = "TIME", value_parser = lasting)]
