@@ -55,7 +55,29 @@ pub fn around(
             }
         }
     }
+    for kept in kept_from(&found, workspaces, moment) {
+        match found.places.iter_mut().find(|known| known.path == kept.path) {
+            Some(known) => known.access = kept.access,
+            None => found.places.push(kept),
+        }
+    }
     Some(found)
+}
+
+/// What a box around a folder does not see because of rules about folders in it: what these hide from the
+/// same agent, and those that are closed to it.
+fn kept_from(around: &Workspace, workspaces: &[Workspace], moment: Moment<'_>) -> Vec<WorkspacePlace> {
+    let hidden = |path: &str| WorkspacePlace { path: path.to_owned(), access: PlaceAccess::Hidden };
+    let inner = workspaces.iter().filter(|inner| {
+        inner.folder != around.folder
+            && Path::new(&inner.folder).starts_with(&around.folder)
+            && counts(&inner.agent, &inner.limits, &inner.id, moment)
+    });
+    let kept = inner.flat_map(|inner| match inner.standing.is_open() {
+        true => inner.with(PlaceAccess::Hidden).map(hidden).collect(),
+        false => vec![hidden(&inner.folder)],
+    });
+    kept.collect()
 }
 
 /// Which of two things that rules for one run say of a place counts: what is hidden stays hidden.

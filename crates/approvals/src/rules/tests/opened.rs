@@ -192,8 +192,23 @@ fn what_is_closed_is_closed_whatever_opens_it_and_opens_again_on_a_persons_word(
     let mut rig = Rig::empty();
     rig.apply(vec![opening(for_all("/src")), opening(for_all("/src/deeper"))]);
     rig.apply(vec![closing("/src/deeper", "*")]);
-    assert_eq!((around(&mut rig, "a", "/src/deeper/x"), around(&mut rig, "a", "/src")), (None, Some(vec![])));
+    // From the folder around it nothing of it is seen either.
+    let unseen = Some(vec![("/src/deeper".to_owned(), PlaceAccess::Hidden)]);
+    assert_eq!((around(&mut rig, "a", "/src/deeper/x"), around(&mut rig, "a", "/src")), (None, unseen));
     assert_eq!(rig.apply(vec![closing("/src/deeper", "*")]).undo, [], "it is closed already");
+}
+
+#[test]
+fn what_a_rule_about_a_folder_hides_is_hidden_from_boxes_around_it_too() {
+    let mut rig = Rig::empty();
+    let places = vec![WorkspacePlace { path: "/src/p/sec".to_owned(), access: PlaceAccess::Hidden }];
+    let of_all = WorkspaceDraft { agent: "*".to_owned(), ..open("/src") };
+    rig.apply(vec![opening(of_all), opening(WorkspaceDraft { places, ..open("/src/p") })]);
+    let hides = Some(vec![("/src/p/sec".to_owned(), PlaceAccess::Hidden)]);
+    for folder in ["/src/p", "/src", "/src/q"] {
+        assert_eq!(around(&mut rig, "coder", folder), hides, "{folder}");
+    }
+    assert_eq!(around(&mut rig, "other", "/src"), Some(vec![]));
 }
 
 #[test]

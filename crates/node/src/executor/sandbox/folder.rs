@@ -71,6 +71,9 @@ fn objection(folder: &Path, grounds: &Grounds) -> Option<&'static str> {
     if private.iter().any(|path| folder.starts_with(path)) {
         return Some(PRIVATE);
     }
+    if folder.components().any(|part| part.as_os_str() == ".git") {
+        return Some(GITS);
+    }
     match is_handed_over {
         true => None,
         false => trusted::programs_own(folder, grounds),
@@ -117,6 +120,9 @@ const SYSTEM: &[&str] = &[
     "/bin", "/boot", "/dev", "/efi", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/proc",
     "/run", "/sbin", "/sys", "/usr",
 ];
+
+/// In every workspace it is protected.
+const GITS: &str = "git keeps its own there, and does what it says; open the folder that it is in";
 
 /// Whose children are homes.
 pub(super) const HOMES: &str = "/home";
