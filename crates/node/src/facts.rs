@@ -58,6 +58,7 @@ pub fn gather(argv: &[String], analysis: &Analysis, places: Places<'_>) -> Facts
         facts.cwd.as_ref().and_then(|cwd| script::find(argv, Places { cwd: &cwd.real_path, ..places }));
     facts.scripts = script::find_all(analysis, &facts, &mut room);
     facts.reached = reached(analysis, &facts, Depth::Trees);
+    facts.reached.strays = search::strays(places);
     facts.surroundings = around(analysis, &facts);
     facts
 }
@@ -109,6 +110,7 @@ pub fn locate(analysis: &Analysis, places: Places<'_>) -> Facts {
         ..Facts::default()
     };
     facts.reached = reached(analysis, &facts, Depth::Paths);
+    facts.reached.strays = search::strays(places);
     facts.surroundings = around(analysis, &facts);
     facts
 }

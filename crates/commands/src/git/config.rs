@@ -202,7 +202,19 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("advice", ALL),
     ("apply", ALL),
     ("author", ALL),
-    ("blame", ALL),
+    // Not the files of revisions to leave out: what is in them is named in errors.
+    (
+        "blame",
+        &[
+            "blankboundary",
+            "coloring",
+            "date",
+            "markignoredlines",
+            "markunblamablelines",
+            "showemail",
+            "showroot",
+        ],
+    ),
     ("branch", ALL),
     ("checkout", ALL),
     ("clean", ALL),

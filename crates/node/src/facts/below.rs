@@ -177,6 +177,8 @@ impl Walk {
                 true if meta.nlink() > 1 && self.twin(meta.dev(), meta.ino()) != Twin::None => Met::Secret,
                 true => Met::Nothing,
             },
+            // A terminal, a pipe: whoever reads it takes from somebody what was meant for others.
+            Some(_) if reads_name(tree, name) => Met::Secret,
             Some(_) => Met::Nothing,
             None if is_secret => Met::Secret,
             None => Met::Nothing,

@@ -22,6 +22,17 @@ pub(super) fn find(name: &str, places: Places<'_>) -> Option<PathBuf> {
         .find(|path| is_executable(path))
 }
 
+/// Whether PATH has programs be looked for in the work itself: relative to the working directory, in it, or
+/// in the repository around it. Who works in the home directory finds the person's own programs there.
+pub(super) fn strays(places: Places<'_>) -> bool {
+    let top = places.cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(places.cwd);
+    let is_homes = places.home.starts_with(top);
+    std::env::split_paths(places.path).any(|folder| {
+        let real = || std::fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
+        !folder.is_absolute() || (!is_homes && (folder.starts_with(top) || real().starts_with(top)))
+    })
+}
+
 /// `path` of an operand, relative to the working directory.
 pub(super) fn operand(path: &str, places: Places<'_>) -> PathBuf {
     places.cwd.join(path)

@@ -67,6 +67,21 @@ fn the_first_executable_regular_file_on_the_path_is_the_program() {
 }
 
 #[test]
+fn a_search_path_that_leads_into_the_work_is_noticed() {
+    let mut site = Site::new();
+    let strays = |site: &Site| site.gather(&["true"]).reached.strays;
+    assert!(!strays(&site));
+    let inside = site.at("work/bin").display().to_string();
+    for path in ["node_modules/.bin:/usr/bin", "/usr/bin:", "/usr/bin:.", &format!("/usr/bin:{inside}")] {
+        site.path = path.into();
+        assert!(strays(&site), "{path}");
+    }
+    symlink(site.at("work/bin"), site.at("late/link")).unwrap();
+    site.path = site.at("late/link").into();
+    assert!(strays(&site), "a link that leads there");
+}
+
+#[test]
 fn empty_and_relative_search_folders_start_at_the_working_directory() {
     let mut site = Site::new();
     site.file("work/here", "", 0o755);

@@ -15,6 +15,9 @@ pub struct Reached {
     pub trees: BTreeMap<Tree, Below>,
     /// Real path of the home directory.
     pub home: Option<String>,
+    /// Whether programs are looked for in folders of the work itself, so that what a program starts by name
+    /// may be the project's.
+    pub strays: bool,
 }
 
 /// Whether anybody looked.
@@ -157,8 +160,13 @@ pub const ROOT: &str = "/";
 
 impl Reached {
     /// Nobody looked.
-    pub const NOT_LOOKED: &'static Self =
-        &Self { looked: Looked::No, paths: BTreeMap::new(), trees: BTreeMap::new(), home: None };
+    pub const NOT_LOOKED: &'static Self = &Self {
+        looked: Looked::No,
+        paths: BTreeMap::new(),
+        trees: BTreeMap::new(),
+        home: None,
+        strays: false,
+    };
 
     /// Where `path` leads, written relative to `folder`. `None` where nobody looked.
     pub fn leads(&self, folder: Option<&str>, path: &str) -> Option<&Leads> {

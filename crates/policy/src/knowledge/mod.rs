@@ -13,7 +13,7 @@ mod readings;
 mod servers;
 
 pub(crate) use orders::{is_order, is_uncovered};
-pub(crate) use readings::{is_read_otherwise, takes_orders_from_files, without_columns};
+pub(crate) use readings::{is_read_otherwise, starts_by_name, takes_orders_from_files, without_columns};
 
 use crate::work;
 use countersign_protocol::rules::{

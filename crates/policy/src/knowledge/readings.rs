@@ -32,6 +32,8 @@ pub(crate) fn is_read_otherwise(name: &str, words: &[&str]) -> bool {
             words.iter().any(|word| odd(word) && word.contains('p'))
                 || words.iter().filter(|word| !word.starts_with('-')).count() > 1
         }
+        // What stands in front of a colon is another machine, which is asked over a remote shell.
+        "tar" | "gtar" | "bsdtar" => words.iter().any(|word| word.contains(':')),
         // A word with a slash is a file, and others could be expressions of the formatter.
         "man" | "whatis" | "apropos" => words.iter().any(|word| {
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._+:@-[".contains(&byte);
@@ -74,6 +76,12 @@ fn are_columns(list: &str) -> bool {
         let (name, title) = column.split_once('=').unwrap_or((column, ""));
         PS_COLUMNS.contains(&name) && title.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
+}
+
+/// Whether a program, called by this name or path, is a script that `env` finds an interpreter for, or has
+/// others found by their names do its work: unpack, format, look things up.
+pub(crate) fn starts_by_name(name: &str) -> bool {
+    BY_NAME.binary_search(&name.rsplit('/').next().unwrap_or_default()).is_ok()
 }
 
 /// Whether a program, called by this name or path, could take orders from a file among `words` that its table
@@ -155,6 +163,48 @@ const PS_COLUMNS: &[&str] = &[
     "wchan",
 ];
 
+/// Sorted: programs that start others by their names, in forms that are described.
+const BY_NAME: &[&str] = &[
+    "R",
+    "Rscript",
+    "apropos",
+    "aws",
+    "black",
+    "bsdtar",
+    "conda",
+    "corepack",
+    "dpkg",
+    "egrep",
+    "elixir",
+    "esbuild",
+    "eslint",
+    "fgrep",
+    "ghc",
+    "gtar",
+    "kotlinc",
+    "less",
+    "man",
+    "meson",
+    "mvn",
+    "mypy",
+    "npm",
+    "npm-cli.js",
+    "pip",
+    "pip-compile",
+    "pip3",
+    "pnpm",
+    "pnpm.cjs",
+    "pre-commit",
+    "prettier",
+    "scalac",
+    "tar",
+    "tsc",
+    "whatis",
+    "yarn",
+    "yarn.js",
+    "zcat",
+];
+
 /// Letters of `xxd` that take a number.
 const XXD_NUMBERS: &str = "cgls";
 
@@ -182,6 +232,12 @@ mod tests {
             false,
             &["ps aux", "ps -ef", "ps -p 1", "ps -p 1 -o comm=", "ps -eo pid,ppid,cmd --sort=-%mem"],
         );
+    }
+
+    #[test]
+    fn who_starts_others_by_name_is_found_by_a_search() {
+        assert!(BY_NAME.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(starts_by_name("/usr/bin/man") && starts_by_name("tar") && !starts_by_name("cat"));
     }
 
     #[test]

@@ -30,7 +30,9 @@ use crate::work;
 use countersign_commands::command::carriers::{self, Starts};
 use countersign_commands::programs::{Name, is_another_by_name};
 use countersign_protocol::document::WILDCARD_AGENT;
-use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet, OperandKind, RuleEffect, RuleLimits};
+use countersign_protocol::rules::{
+    ArgumentRule, CommandRule, FlagSet, OperandKind, RuleEffect, RuleLimits, RuleOrigin,
+};
 use places::ReadingPlace;
 use std::collections::HashMap;
 use std::path::Path;
@@ -147,6 +149,7 @@ pub fn matches(rule: &CommandRule, invocation: Invocation<'_>) -> bool {
         RuleEffect::Allow => {
             calls_subcommand(&rule.arguments, invocation)
                 && program_is_certain(&rule.program, invocation)
+                && !(is_of_a_group(rule) && invocation.reached.strays && starts_by_name(invocation))
                 && rule.folder.as_deref().is_none_or(|scope| {
                     invocation.folder.is_some_and(|folder| places::is_below(folder, scope))
                 })
@@ -301,6 +304,18 @@ fn program_is_certain(pattern: &str, invocation: Invocation<'_>) -> bool {
     !is_path(invocation.typed)
         && !invocation.program.writable
         && name.is_some_and(|name| glob::matches(pattern, name) || glob::matches(pattern, invocation.typed))
+}
+
+/// Whether a person turned it on with others, and said nothing of this program.
+fn is_of_a_group(rule: &CommandRule) -> bool {
+    matches!(rule.from, RuleOrigin::Preset { .. })
+}
+
+/// Whether a program that only reads or tells its version starts others by their names for that, and these
+/// are whatever PATH finds first.
+fn starts_by_name(invocation: Invocation<'_>) -> bool {
+    let real = invocation.program.real_path.as_deref().and_then(Path::to_str).unwrap_or_default();
+    [invocation.typed, real].into_iter().any(knowledge::starts_by_name)
 }
 
 /// Any of the names and paths that the program goes by.

@@ -39,6 +39,13 @@ pub fn prove(rule: &CommandRule) -> Result<(), Unproven> {
     for text in plain.into_iter().flatten().chain(joined) {
         expect(rule, &command, text, Verdict::Refused)?;
     }
+    // An option may stand anywhere, and where it does it means the same.
+    let (options, words): (Vec<String>, Vec<String>) =
+        command.iter().cloned().partition(|word| is_open && word.starts_with('-'));
+    if !options.is_empty() {
+        let moved = format!("{} x {}", shell_quoted(&words), shell_quoted(&options));
+        expect(rule, &command, moved, Verdict::Refused)?;
+    }
     let quoted = shell_quoted(std::slice::from_ref(&line));
     let carried = [
         format!("sh -c {quoted}"),
@@ -164,7 +171,9 @@ mod tests {
                 for words in words {
                     for name in [(*name).to_owned(), format!("/opt/x/bin/{name}")] {
                         let proof = prove(&refusing(&name, words));
-                        assert_eq!(proof, Ok(()), "{name} {words}");
+                        // An option may stand elsewhere, and then no words begin with it.
+                        let has_option = words.split_whitespace().any(|word| word.starts_with('-'));
+                        assert_eq!(proof.is_ok(), !has_option, "{name} {words}: {proof:?}");
                         tried += 1;
                     }
                 }

@@ -74,6 +74,21 @@ fn nothing_else_is_handed_on_unasked() {
 }
 
 #[test]
+fn a_terminal_behind_a_name_is_read_by_nobody_unasked() {
+    let site = Site::new();
+    let texts = [
+        "find src -name '*.txt' | xargs head -n 1",
+        "find src -name '*.txt' -exec head {} +",
+        "grep -R x src",
+    ];
+    for device in ["/dev/tty", "/dev/ptmx"] {
+        symlink(device, site.at("plain/src/l.txt")).unwrap();
+        site.check("plain", false, &texts);
+        fs::remove_file(site.at("plain/src/l.txt")).unwrap();
+    }
+}
+
+#[test]
 fn a_name_that_is_read_as_another_keeps_the_reader_from_running() {
     let site = Site::new();
     let source = site.at("plain/src");
