@@ -19,6 +19,7 @@
 //!    addresses that were judged.
 //! 4. What goes up is counted per destination. What would exceed [`Limits::upload`] is held, not sent, until
 //!    [`Because::Upload`] was answered.
+//! 5. Before anything more is carried, [`Crossings::withdrawn`] can end what was let out.
 //!
 //! The loopback of a box is its own. What neighbours serve on theirs ([`Neighbourhood`]) is reached there all
 //! the same, and so are services of this machine that are named, as wishes: [`Loopback`].

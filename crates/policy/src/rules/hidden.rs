@@ -135,6 +135,11 @@ impl<'a> Refused<'a> {
         let Some(refused) = self.subcommand.last() else { return false };
         let Some((program, arguments)) = words.split_first() else { return false };
         let name = Name::of(&program.text);
+        // `git-push` is what `git push` starts, and `git-send-pack` does the same.
+        if let Some(word) = name.as_str().strip_prefix(self.program).and_then(|rest| rest.strip_prefix('-')) {
+            return word.split('-').any(|part| part == refused)
+                || (self.program == "git" && !is_gits_own(word));
+        }
         if !glob::matches(self.program, name.as_str()) {
             return false;
         }
@@ -153,15 +158,19 @@ impl<'a> Refused<'a> {
 /// Whether git is told to do something of its own, or nothing at all.
 fn calls_its_own(arguments: &[Word]) -> bool {
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
-    let is_own = |word: &str| GIT_OWN.binary_search(&word).is_ok();
     match countersign_commands::git::subcommand(&texts) {
-        [word, ..] => is_own(word),
+        [word, ..] => is_gits_own(word),
         // Behind a flag that is not known it is one of the first two words.
         [] => {
             let mut words = texts.iter().filter(|word| !is_flag(word)).take(2).peekable();
-            words.peek().is_none() || words.any(|word| is_own(word))
+            words.peek().is_none() || words.any(|word| is_gits_own(word))
         }
     }
+}
+
+/// Whether git itself does something of this name, and no alias or addition of somebody's.
+fn is_gits_own(word: &str) -> bool {
+    GIT_OWN.binary_search(&word).is_ok()
 }
 
 /// Every name that stands in texts, each once: as a word of them, as the last part of a path, or glued to a
