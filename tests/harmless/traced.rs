@@ -91,6 +91,13 @@ fn judge(call: &Call, outcome: &Outcome, secrets: &BTreeSet<PathBuf>, root: &Pat
     if OWN_PLACES.iter().any(|place| call.rest.contains(place)) {
         return None;
     }
+    // The index is written beside itself and moved over itself, and nothing else is named.
+    let names_index_only =
+        || call.quoted().all(|name| name.ends_with("/.git/index") || name.ends_with("/.git/index.lock"));
+    let refreshes = || {
+        let mut words = outcome.command.iter().flat_map(|word| word.split_whitespace());
+        words.any(|word| REFRESHING.contains(&word)) && names_index_only()
+    };
     let own_socket = || {
         let mut words = outcome.command.iter().flat_map(|word| word.split_whitespace());
         words.any(|word| OWN_SOCKETS.contains(&word))
@@ -106,7 +113,9 @@ fn judge(call: &Call, outcome: &Outcome, secrets: &BTreeSet<PathBuf>, root: &Pat
                     .iter()
                     .any(|flag| call.rest.contains(flag));
             let named = call.quoted().next().unwrap_or_default();
-            if writes && !HARMLESS_TARGETS.contains(&named.as_str()) {
+            // No folder can be opened to be written, whoever tries.
+            let is_folder = call.rest.contains(" EISDIR ");
+            if writes && !is_folder && !refreshes() && !HARMLESS_TARGETS.contains(&named.as_str()) {
                 return Some(Finding::Writes(short(&named)));
             }
             let opened = call.opened()?;
@@ -115,7 +124,8 @@ fn judge(call: &Call, outcome: &Outcome, secrets: &BTreeSet<PathBuf>, root: &Pat
                 environment || secrets.contains(Path::new(&opened)) || FORBIDDEN.contains(&opened.as_str());
             let content = !call.rest.contains("O_PATH") && !call.rest.contains("O_DIRECTORY");
             let is_own = OWN_FILES.iter().any(|(program, name)| {
-                opened.ends_with(name) && outcome.command.first().is_some_and(|first| first == program)
+                let names = |word: &String| word.split_whitespace().any(|part| part == *program);
+                opened.ends_with(name) && outcome.command.iter().any(names)
             });
             (is_secret && content && !is_own).then(|| Finding::Reads(short(&opened)))
         }
@@ -124,12 +134,15 @@ fn judge(call: &Call, outcome: &Outcome, secrets: &BTreeSet<PathBuf>, root: &Pat
             (call.rest.contains("AF_INET") && !own_socket()).then(|| Finding::Connects(short(&call.rest)))
         }
         "bind" if own_socket() && call.rest.contains(OF_THIS_MACHINE) => None,
+        // The kernel is asked over a socket too.
+        "connect" | "bind" if call.rest.contains("AF_NETLINK") => None,
         "connect" | "bind" => (!call.rest.contains(NAME_CACHE)).then(|| Finding::Connects(short(&call.rest))),
         "execve" | "execveat" | "clone" | "clone3" | "fork" | "vfork" | "access" | "faccessat"
         | "faccessat2" | "chdir" | "fchdir" | "kill" => None,
         "mount" | "umount2" | "ptrace" => {
             Some(Finding::Starts(short(&format!("{}{}", call.name, call.rest))))
         }
+        "rename" | "chmod" | "unlink" if refreshes() => None,
         _ => Some(Finding::Writes(short(&format!("{}{}", call.name, call.rest)))),
     }
 }
@@ -246,10 +259,13 @@ const OWN_PROGRAMS: &[(&str, &str)] = &[
     ("dpkg", "dpkg-query"),
     ("egrep", "grep"),
     ("fgrep", "grep"),
+    ("locale", "gzip"),
     ("man", "apropos"),
     ("man", "whatis"),
-    ("mvn", "java"),
     ("npm", "node"),
+    ("tar", "bzip2"),
+    ("tar", "gzip"),
+    ("tar", "xz"),
     ("submodule", "basename"),
     ("submodule", "git"),
     ("submodule", "git-sh-i18n--envsubst"),
@@ -259,11 +275,21 @@ const OWN_PROGRAMS: &[(&str, &str)] = &[
     ("zcat", "gzip"),
 ];
 
-/// What a program reads for itself and does not show, by the program and the end of the file's name.
-const OWN_FILES: &[(&str, &str)] = &[("docker", "/.docker/config.json"), ("npm", "/.npmrc")];
+/// What a program reads for itself and does not show, by the program and the end of the file's name. `ps` of
+/// procps 4 opens environments whatever it shows; which words have it show them, `rules::reads` knows.
+const OWN_FILES: &[(&str, &str)] = &[
+    ("docker", "/.docker/config.json"),
+    ("kubectl", "/.kube/config"),
+    ("npm", "/.npmrc"),
+    ("ps", "/environ"),
+];
 
 /// Programs that see by a socket of their own whether there is a network, and connect it to nothing.
-const OWN_SOCKETS: &[&str] = &["mvn", "pip", "pip3"];
+const OWN_SOCKETS: &[&str] = &["pip", "pip3"];
+
+/// Commands of git that note in the index which unchanged files they had to look at, which changes nothing
+/// that the index says: a file of the same second as the index is looked at whenever it is asked for.
+const REFRESHING: &[&str] = &["diff", "describe"];
 
 /// What a runtime keeps for itself while it runs, outside of every place that counts here.
 const OWN_PLACES: &[&str] = &["/proc/self/coredump_filter", "/tmp/hsperfdata_"];

@@ -183,6 +183,7 @@ const BY_NAME: &[&str] = &[
     "gtar",
     "kotlinc",
     "less",
+    "locale",
     "man",
     "meson",
     "mvn",
