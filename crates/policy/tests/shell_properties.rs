@@ -3,7 +3,7 @@
 
 use countersign_commands::analysis::{OpaqueReason, analyze_text_as};
 use countersign_commands::profile::Profile;
-use countersign_commands::shell::parse;
+use countersign_commands::shell::{Extension, parse};
 use countersign_policy::display::shell_quoted;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -69,6 +69,9 @@ const PIECES: &[&str] = &[
     "V[0]=x ",
     "[[ a ]]",
     "[[ a == b ]] ",
+    " < a ",
+    "<b1",
+    "! a ",
     "! { ",
     "\"\" ",
     "\" \" ",
@@ -98,13 +101,22 @@ proptest! {
                 for (number, command) in script.commands.iter().enumerate() {
                     prop_assert_eq!(command.operator.is_none(), number == 0);
                     prop_assert!(end <= command.span.start && text.get(command.span.clone()).is_some());
+                    prop_assert!(!command.words.is_empty());
+                    if script.extensions.contains(&(Extension::InputFile, command.words[0].span.clone())) {
+                        // A file stands where the next command reads it, and both words are that file's.
+                        let reader = script.commands.get(number + 1).map(|reader| reader.span.clone());
+                        prop_assert!(reader.is_some_and(
+                            |reader| reader.start <= command.span.start && command.span.end <= reader.end
+                        ));
+                        prop_assert!(command.words.iter().all(|word| word.span == command.words[0].span));
+                        continue;
+                    }
                     let mut at = command.span.start;
                     for word in command.assignments.iter().chain(&command.words) {
                         prop_assert!(at <= word.span.start && word.span.end <= command.span.end);
                         prop_assert!(text.get(word.span.clone()).is_some_and(|source| !source.is_empty()));
                         at = word.span.end;
                     }
-                    prop_assert!(!command.words.is_empty());
                     end = command.span.end;
                 }
                 for (_, span) in &script.extensions {

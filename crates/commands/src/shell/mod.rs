@@ -46,7 +46,8 @@ pub struct SimpleCommand {
     pub assignments: Vec<Word>,
     /// Executable first; never empty.
     pub words: Vec<Word>,
-    /// Bytes of the source it covers, redirections included.
+    /// Bytes of the source it covers, redirections included. What stands for an [`Extension::InputFile`] lies
+    /// in the span of the command that reads it, which comes next.
     pub span: Range<usize>,
 }
 

@@ -166,9 +166,12 @@ impl Parser<'_> {
         }
         let at = self.commands.len();
         let progress = self.simple_command(start)?;
-        if let Some(command) = self.commands.get_mut(at) {
-            command.negated = true;
+        let added = self.commands.get_mut(at..).unwrap_or_default();
+        for command in &mut *added {
             command.span.start = bang.start;
+        }
+        if let Some(first) = added.first_mut() {
+            first.negated = true;
         }
         Ok(progress)
     }
