@@ -10,6 +10,7 @@ mod files;
 mod git;
 mod orders;
 mod readings;
+pub(crate) mod same;
 mod servers;
 
 pub(crate) use orders::{is_order, is_uncovered};

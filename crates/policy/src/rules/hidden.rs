@@ -6,16 +6,18 @@
 //! reads its words matters only for that proof, so an option that nobody here knows hides nothing.
 
 use super::ladder::is_described;
+use super::scripts::{awk_may_start, joined, sed_may_start};
 use super::shape::is_flag;
 use super::whole::{Site, invoke, may_start, start};
-use super::{Moment, RuleIndex, is_live};
+use super::{Argument, Moment, RuleIndex, is_live};
 use crate::allowlist::glob;
 use crate::facts::Facts;
+use crate::knowledge::{self, same};
 use crate::work;
 use countersign_commands::analysis::{Analysis, Operator, Segment, Word};
 use countersign_commands::command::carriers::rough::{self, PRINTED, Simple};
 use countersign_commands::command::{
-    Language, Mode, PromptReason, ShellUse, StartUp, is_assignment, moves, resolve,
+    Language, Mode, PromptReason, ShellUse, StartUp, WrapperKind, is_assignment, moves, resolve,
 };
 use countersign_commands::programs::Name;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
@@ -45,13 +47,14 @@ pub(crate) fn may_be_hidden(
     }
     segments().enumerate().any(|(at, segment)| {
         reads_commands(segment)
+            || makes_names(segment)
             || is_any_called_otherwise(&refused, segment.effective())
             || (is_any_in(&refused, &Names::of(texts(analysis, at))) && !is_proven(analysis, segment, facts))
     })
 }
 
 fn is_any_in(refused: &[Refused<'_>], names: &Names<'_>) -> bool {
-    !names.0.is_empty() && refused.iter().any(|refused| refused.is_named_in(names))
+    !names.is_empty() && refused.iter().any(|refused| refused.is_named_in(names))
 }
 
 fn is_any_called_otherwise(refused: &[Refused<'_>], words: &[Word]) -> bool {
@@ -67,10 +70,13 @@ fn texts(analysis: &Analysis, at: usize) -> Vec<&str> {
     let from = (at + 1).saturating_sub(piped + 1);
     let mut texts = Vec::new();
     for segment in segments.get(from..).unwrap_or_default() {
-        let mut is_run = false;
+        // `npx npm@latest`: what a package runner starts is named with the version that it brings.
+        let mut is_run =
+            segment.candidate.wrappers.iter().any(|wrapper| wrapper.kind == WrapperKind::Package)
+                || segment.candidate.is_package_script();
         let is_clone = clones(segment.effective());
         for word in segment.words.iter().skip(1).map(|word| word.text.as_str()) {
-            if is_run || word.contains(SIGNS) || word.contains(char::is_whitespace) {
+            if is_run || word.contains(SIGNS) || word.contains("::") || word.contains(char::is_whitespace) {
                 texts.push(word);
             }
             is_run |= word == "x" || RUN.contains(&word.trim_start_matches('-'));
@@ -81,6 +87,34 @@ fn texts(analysis: &Analysis, at: usize) -> Vec<&str> {
         }
     }
     texts
+}
+
+/// Whether a program that is given as text may put the name together of what it starts: no name in it says
+/// what that is.
+fn makes_names(segment: &Segment) -> bool {
+    let Some((program, arguments)) = segment.effective().split_first() else { return false };
+    let name = Name::of(&program.text);
+    let texts = || arguments.iter().map(|word| word.text.as_str());
+    match knowledge::program(name.as_str()).and_then(|program| program.names.first()) {
+        Some(&"awk") => {
+            let mut is_value = false;
+            texts().any(|text| {
+                // What separates fields, and what variables are, starts nothing.
+                let is_data = is_value || text.starts_with("-F") || text.starts_with("-v");
+                is_value = matches!(text, "-F" | "-v");
+                !is_data && awk_may_start(text)
+            })
+        }
+        Some(&"sed") => {
+            let arguments: Vec<_> = texts().map(|text| Argument { text, expands: false }).collect();
+            match joined(&program.text, &arguments) {
+                Some(joined) => sed_may_start(joined.script()),
+                // The first word that is no flag is the script, or one of several that flags give.
+                None => texts().filter(|text| !is_flag(text)).take(1).any(sed_may_start),
+            }
+        }
+        _ => false,
+    }
 }
 
 /// Whether git is told to clone, which is the one of its subcommands whose `-u` names a program.
@@ -122,10 +156,10 @@ impl<'a> Refused<'a> {
     /// Whether the program, and each word of the subcommand, is among these names.
     fn is_named_in(&self, names: &Names<'_>) -> bool {
         let is_there = match glob::has_wildcard(self.program) {
-            true => names.0.iter().any(|name| glob::matches(self.program, name)),
-            false => names.0.contains(self.program),
+            true => names.is_coded || names.said.iter().any(|name| glob::matches(self.program, name)),
+            false => names.has(self.program),
         };
-        is_there && self.subcommand.iter().all(|word| names.0.contains(word.as_str()))
+        is_there && self.subcommand.iter().all(|word| names.has(word))
     }
 
     /// Whether a segment calls the program with a word that may be another name of the refused subcommand: a
@@ -138,20 +172,25 @@ impl<'a> Refused<'a> {
         // `git-push` is what `git push` starts, and `git-send-pack` does the same.
         if let Some(word) = name.as_str().strip_prefix(self.program).and_then(|rest| rest.strip_prefix('-')) {
             return word.split('-').any(|part| part == refused)
-                || (self.program == "git" && !is_gits_own(word));
+                || (self.program == "git" && !same::is_gits_own(word));
         }
         if !glob::matches(self.program, name.as_str()) {
             return false;
         }
-        let words = arguments.iter().map(|word| word.text.as_str()).filter(|word| !is_flag(word));
-        // Behind flags of which nobody knows whether they take a value, the second word may be the first.
-        let depth = self.subcommand.len() + 1;
-        let may_mean = |word: &str| {
-            let is_part = || word.split('-').any(|part| part == refused);
-            let is_beginning = || word.len() > 1 && refused.starts_with(word);
-            word != refused && (is_part() || is_beginning() || same(name.as_str(), refused).contains(&word))
+        let words: Vec<&str> =
+            arguments.iter().map(|word| word.text.as_str()).filter(|word| !is_flag(word)).collect();
+        let is_git = name.as_str() == "git";
+        // Behind flags of which nobody knows whether they take a value, the second word may be the first. Of
+        // programs whose commands are not known it may stand behind others: `image push`, `+nightly publish`.
+        let depth = if is_git { self.subcommand.len() + 1 } else { words.len() };
+        let may_mean = |(at, word): (usize, &&str)| {
+            let is_part = || word.split(['-', ':', '@']).any(|part| part == refused);
+            let is_beginning = || at <= self.subcommand.len() && word.len() > 1 && refused.starts_with(*word);
+            (word != refused || !is_git) && (is_part() || is_beginning())
         };
-        words.clone().take(depth).any(may_mean) || (name.as_str() == "git" && !calls_its_own(arguments))
+        words.iter().take(depth).enumerate().any(may_mean)
+            || same::may_do(name.as_str(), self.subcommand, &words)
+            || (is_git && !calls_its_own(arguments))
     }
 }
 
@@ -159,31 +198,37 @@ impl<'a> Refused<'a> {
 fn calls_its_own(arguments: &[Word]) -> bool {
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
     match countersign_commands::git::subcommand(&texts) {
-        [word, ..] => is_gits_own(word),
+        [word, ..] => same::is_gits_own(word),
         // Behind a flag that is not known it is one of the first two words.
         [] => {
             let mut words = texts.iter().filter(|word| !is_flag(word)).take(2).peekable();
-            words.peek().is_none() || words.any(|word| is_gits_own(word))
+            words.peek().is_none() || words.any(|word| same::is_gits_own(word))
         }
     }
 }
 
-/// Whether git itself does something of this name, and no alias or addition of somebody's.
-fn is_gits_own(word: &str) -> bool {
-    GIT_OWN.binary_search(&word).is_ok()
-}
-
 /// Every name that stands in texts, each once: as a word of them, as the last part of a path, or glued to a
 /// letter behind a dash, in quotes or not.
-struct Names<'a>(BTreeSet<Cow<'a, str>>);
+#[derive(Default)]
+struct Names<'a> {
+    said: BTreeSet<Cow<'a, str>>,
+    /// Patterns that a shell would make names of.
+    patterns: Vec<String>,
+    /// Whether a letter is given by its number: any name may be meant.
+    is_coded: bool,
+}
 
 impl<'a> Names<'a> {
     fn of(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut names = BTreeSet::new();
+        let mut all = Self::default();
         for text in texts {
             if !work::pay(NAME_UNITS * text.len()) {
+                all.is_coded = true;
                 break;
             }
+            all.is_coded |= has_coded_letter(text);
+            all.patterns.extend(patterns(text));
+            let names = &mut all.said;
             Self::add(text, &mut |name| {
                 if !names.contains(name) {
                     names.insert(Cow::Borrowed(name));
@@ -196,7 +241,17 @@ impl<'a> Names<'a> {
                 });
             }
         }
-        Self(names)
+        all
+    }
+
+    fn is_empty(&self) -> bool {
+        self.said.is_empty() && self.patterns.is_empty() && !self.is_coded
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.is_coded
+            || self.said.contains(name)
+            || self.patterns.iter().any(|pattern| glob::matches(pattern, name))
     }
 
     fn add<'b>(text: &'b str, add: &mut impl FnMut(&'b str)) {
@@ -209,6 +264,41 @@ impl<'a> Names<'a> {
             }
         }
     }
+}
+
+/// The patterns in a text that could be the name of a program or the last part of its path.
+fn patterns(text: &str) -> impl Iterator<Item = String> {
+    let ends = |c: char| c.is_whitespace() || PATTERN_ENDS.contains(c);
+    let parts = text.split(ends).map(|part| part.rsplit('/').next().unwrap_or(part));
+    parts.filter(|part| part.contains(WILD) && part.contains(|c: char| !WILD.contains(&c))).map(|part| {
+        // A class is one letter of several, and what braces hold is any.
+        let mut pattern = String::new();
+        let mut closing = None;
+        for c in part.chars() {
+            match (closing, c) {
+                (None, '[') => (closing, pattern) = (Some(']'), pattern + "?"),
+                (None, '{') => (closing, pattern) = (Some('}'), pattern + "*"),
+                (None, _) => pattern.push(c),
+                (Some(end), _) if c == end => closing = None,
+                (Some(_), _) => {}
+            }
+        }
+        pattern
+    })
+}
+
+/// Whether a text gives a letter by its number, as many languages read it: `\x72`, `\162`, `\u0072`.
+fn has_coded_letter(text: &str) -> bool {
+    text.match_indices('\\').any(|(at, _)| {
+        let mut behind = text.get(at + 1..).unwrap_or_default().chars();
+        let octal = |c: Option<char>| c.is_some_and(|c| c.is_digit(8));
+        match behind.next() {
+            Some('x' | 'u' | 'U') => behind.next().is_some_and(|c| c.is_ascii_hexdigit() || c == '{'),
+            Some('o' | 'N') => behind.next() == Some('{'),
+            Some(c) if c.is_digit(8) => octal(behind.next()) && octal(behind.next()),
+            _ => false,
+        }
+    })
 }
 
 /// Whether a shell reads its commands from what is piped into it.
@@ -225,8 +315,12 @@ fn reads_commands(segment: &Segment) -> bool {
     is_piped && reads
 }
 
-/// Whether a segment is known to start nothing that its words name.
+/// Whether a segment is known to start nothing that its words name. Where a repository lets git use helpers
+/// the part of an address before `::` names one, and `ext` starts what comes behind.
 fn is_proven(analysis: &Analysis, segment: &Segment, facts: &Facts) -> bool {
+    if segment.words.iter().any(|word| word.text.contains("::")) {
+        return false;
+    }
     if analysis.is_harmless_builtin(segment) || moves(&segment.words) {
         return true;
     }
@@ -288,162 +382,6 @@ fn is_quiet_command(simple: &Simple, refused: &[Refused<'_>], depth: usize) -> b
     is_clear && shell_is_quiet && !may_start(&words).unseen && !is_any_called_otherwise(refused, effective)
 }
 
-/// Other words of a program that do what this subcommand does.
-fn same(program: &str, subcommand: &str) -> &'static [&'static str] {
-    let row = SAME.iter().find(|(name, word, _)| *name == program && *word == subcommand);
-    row.map_or(&[], |(_, _, others)| others)
-}
-
-/// Programs, subcommands, and other words that do the same.
-const SAME: &[(&str, &str, &[&str])] = &[
-    ("cargo", "build", &["b"]),
-    ("cargo", "check", &["c"]),
-    ("cargo", "doc", &["d"]),
-    ("cargo", "remove", &["rm"]),
-    ("cargo", "run", &["r"]),
-    ("cargo", "test", &["t"]),
-    ("docker", "rm", &["prune"]),
-    ("docker", "rmi", &["rm", "prune"]),
-    ("git", "push", &["send-pack", "http-push", "dcommit", "submit", "send-email"]),
-    ("git", "checkout", &["switch", "restore"]),
-    ("git", "switch", &["checkout"]),
-    ("git", "restore", &["checkout"]),
-    ("npm", "install", &["i", "add", "isntall", "ci", "it", "cit", "exec", "x"]),
-    ("npm", "publish", &["stage"]),
-    ("npm", "run", &["run-script", "rum", "urn", "test", "start", "stop", "restart", "t", "tst"]),
-    ("npm", "uninstall", &["un", "unlink", "remove", "rm", "r"]),
-    ("pnpm", "remove", &["rm", "uninstall", "un"]),
-    ("yarn", "publish", &["npm"]),
-];
-
-/// Sorted. The commands that git has by itself: nothing else can have their names.
-const GIT_OWN: &[&str] = &[
-    "add",
-    "am",
-    "annotate",
-    "apply",
-    "archive",
-    "bisect",
-    "blame",
-    "branch",
-    "bugreport",
-    "bundle",
-    "cat-file",
-    "check-attr",
-    "check-ignore",
-    "check-mailmap",
-    "check-ref-format",
-    "checkout",
-    "checkout-index",
-    "cherry",
-    "cherry-pick",
-    "clean",
-    "clone",
-    "column",
-    "commit",
-    "commit-graph",
-    "commit-tree",
-    "config",
-    "count-objects",
-    "credential",
-    "describe",
-    "diagnose",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "difftool",
-    "fast-export",
-    "fast-import",
-    "fetch",
-    "fetch-pack",
-    "fmt-merge-msg",
-    "for-each-ref",
-    "for-each-repo",
-    "format-patch",
-    "fsck",
-    "gc",
-    "grep",
-    "hash-object",
-    "help",
-    "hook",
-    "index-pack",
-    "init",
-    "init-db",
-    "interpret-trailers",
-    "log",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "mailinfo",
-    "mailsplit",
-    "maintenance",
-    "merge",
-    "merge-base",
-    "merge-file",
-    "merge-index",
-    "merge-tree",
-    "mergetool",
-    "mktag",
-    "mktree",
-    "multi-pack-index",
-    "mv",
-    "name-rev",
-    "notes",
-    "pack-objects",
-    "pack-redundant",
-    "pack-refs",
-    "patch-id",
-    "prune",
-    "prune-packed",
-    "pull",
-    "push",
-    "range-diff",
-    "read-tree",
-    "rebase",
-    "reflog",
-    "refs",
-    "remote",
-    "repack",
-    "replace",
-    "replay",
-    "request-pull",
-    "rerere",
-    "reset",
-    "restore",
-    "rev-list",
-    "rev-parse",
-    "revert",
-    "rm",
-    "shortlog",
-    "show",
-    "show-branch",
-    "show-index",
-    "show-ref",
-    "sparse-checkout",
-    "stage",
-    "stash",
-    "status",
-    "stripspace",
-    "submodule",
-    "switch",
-    "symbolic-ref",
-    "tag",
-    "unpack-file",
-    "unpack-objects",
-    "update-index",
-    "update-ref",
-    "update-server-info",
-    "var",
-    "verify-commit",
-    "verify-pack",
-    "verify-tag",
-    "version",
-    "whatchanged",
-    "worktree",
-    "write-tree",
-];
-
 /// What shows that a word is more than a name or a path: a setting, a list, a script.
 const SIGNS: &[char] = &['=', ';', '|', '&', '!', '"', '\'', '(', '$', '`', ','];
 
@@ -458,6 +396,12 @@ const MADE: &[char] = &['$', '`', '*', '?', '[', '{', '~'];
 
 /// What ends a name in a text, whoever reads that.
 const ENDS: &str = "'\"\\;|&()<>{}[]=,:!`$#@/?*~^%";
+
+/// What ends a pattern in a text.
+const PATTERN_ENDS: &str = "'\"\\;|&()<>=:!`$#,";
+
+/// What makes a pattern of a name.
+const WILD: &[char] = &['*', '?', '[', ']', '{', '}'];
 
 /// What quotes in a text, and means nothing in a name.
 const QUOTES: [char; 3] = ['\'', '"', '\\'];

@@ -13,6 +13,11 @@ pub(super) struct Joined<'a> {
 }
 
 impl Joined<'_> {
+    /// The whole script.
+    pub(super) fn script(&self) -> &str {
+        &self.script
+    }
+
     /// Flags, script and files, as they stand where no flag is needed for a script.
     pub(super) fn arguments(&self) -> Vec<Argument<'_>> {
         let said = self.flags.iter().chain([&self.script]).map(|text| Argument { text, expands: false });
@@ -91,20 +96,28 @@ enum Lines {
     PutIn,
 }
 
+/// Whether a `sed` script may start something: among what is not understood of it an `e` could be a command
+/// or the flag of one.
+pub(super) fn sed_may_start(script: &str) -> bool {
+    !is_readable(script) || sed_unread(script, Lines::PutIn).contains('e')
+}
+
 fn sed_does(script: &str, lines: Lines) -> bool {
-    if !is_readable(script) {
-        return false;
-    }
+    is_readable(script) && sed_unread(script, lines).is_empty()
+}
+
+/// What is left of a script from the first command on that does something else.
+fn sed_unread(script: &str, lines: Lines) -> &str {
     let mut rest = script.trim_matches([' ', '\t', '\n', ';']);
     while !rest.is_empty() {
-        let Some(after) = sed_command(rest, lines, 0) else { return false };
+        let Some(after) = sed_command(rest, lines, 0) else { return rest };
         let trimmed = after.trim_start_matches([' ', '\t']);
         if !trimmed.is_empty() && !trimmed.starts_with([';', '\n', '}']) {
-            return false;
+            return rest;
         }
         rest = trimmed.trim_start_matches([';', '\n', ' ', '\t', '}']);
     }
-    true
+    rest
 }
 
 /// What comes after one command with its addresses, within so many groups.
@@ -119,6 +132,11 @@ fn sed_command(text: &str, lines: Lines, groups: usize) -> Option<&str> {
         'p' | '=' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l' => Some(chars.as_str()),
         'q' | 'Q' => Some(chars.as_str().trim_start_matches(|c: char| c.is_ascii_digit())),
         'a' | 'i' | 'c' if lines == Lines::PutIn => lines_of_text(chars.as_str()),
+        'y' => {
+            let delimiter = chars.next().filter(|c| c.is_ascii_punctuation() && *c != '\\' && *c != ';')?;
+            let (_, rest) = delimited(chars.as_str(), delimiter, Brackets::Literal)?;
+            Some(delimited(rest, delimiter, Brackets::Literal)?.1)
+        }
         's' => {
             let delimiter = chars.next().filter(|c| c.is_ascii_punctuation() && *c != '\\' && *c != ';')?;
             let (_, rest) = delimited(chars.as_str(), delimiter, Brackets::Closed)?;
@@ -268,6 +286,14 @@ pub(super) fn awk_prints(program: &str) -> bool {
         && !words(program).any(|word| AWK_ACTS.contains(&word))
 }
 
+/// Whether an `awk` program may start something, whatever the texts in it are put together to.
+pub(super) fn awk_may_start(program: &str) -> bool {
+    !is_readable(program)
+        || program.contains('@')
+        || program.replace("||", "").contains('|')
+        || words(program).any(|word| word == "system")
+}
+
 /// Whether every `>` compares. After `print` it writes; where a string or an expression came before, it
 /// counts as writing, because what looks like the end of a statement could be part of these. A line end ends
 /// none after a comma.
@@ -352,6 +378,7 @@ mod tests {
                 "1,5!d",
                 "2q",
                 "/x/{p;q}",
+                "y/abc/xyz/;p",
                 "s/[^]x]y/z/",
                 "s/[0-9]*$//",
                 "/foo/,+3p",
@@ -387,7 +414,9 @@ mod tests {
                 "R x",
                 "W x",
                 "i\\",
-                "y/a/b/",
+                "y/a/b",
+                "y/a/b/e",
+                "y/a/b/w x",
                 "p w x",
                 "s;a;b;w x",
                 "/a",

@@ -186,6 +186,16 @@ impl<K: Fn(&Name) -> bool> Look<K> {
                 if let Some(at) = texts.iter().position(is_flag) {
                     self.anywhere(arguments.get(at + 1..).unwrap_or_default(), depth);
                 }
+                // `fd -xrm`: the program may stand behind the letter.
+                for (at, word) in texts.iter().enumerate() {
+                    let glued = flags.split(' ').filter(|flag| flag.len() == "-x".len() && *flag != "--");
+                    for rest in
+                        glued.filter_map(|flag| word.strip_prefix(flag)).filter(|rest| !rest.is_empty())
+                    {
+                        let behind = arguments.get(at + 1..).unwrap_or_default().iter().cloned();
+                        self.command(std::iter::once(Word::said(rest)).chain(behind).collect(), depth);
+                    }
+                }
             }
             Starts::Texts => {
                 for text in texts {
@@ -248,6 +258,9 @@ impl<K: Fn(&Name) -> bool> Look<K> {
     fn nested(&mut self, words: &[Word], depth: usize) {
         let Some(program) = words.first() else { return };
         let name = Name::of(&program.text);
+        // A shell that is told to run a text and gets none has it from elsewhere: `xargs sh -c`.
+        let text_follows = |word: &Word| word.text.starts_with('-') && word.text.ends_with('c');
+        self.found.unseen |= name.is_shell() && words.last().is_some_and(text_follows);
         let by_options = carrier(&name).is_some_and(|row| match row.starts {
             Starts::Behind(..) | Starts::After(_) | Starts::Texts | Starts::Options => true,
             Starts::Words(_) | Starts::Assigned => !row.runs.is_empty(),
