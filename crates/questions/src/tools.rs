@@ -96,6 +96,7 @@ fn touched(change: &FileChange) -> TouchedFile {
             .all(|path| path.to_str().is_some())
             .then(|| text(change.plain_below()?))
             .flatten(),
+        has_other_names: change.before.as_ref().is_some_and(|before| before.links > 1),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::texts;
 use countersign_approvals::question::Question;
+use countersign_policy::beyond::through_proc;
 use countersign_policy::calls::{CallFacts, CallNature, names_a_secret};
 use countersign_protocol::question::Via;
 use countersign_protocol::socket::ExecRequest;
@@ -65,7 +66,15 @@ pub(super) fn recognise(call: &Call, home: &Path) -> Foreign {
     let found = CHANGES.iter().find(|(names, ..)| names.contains(&name));
     let Some((_, ours, params)) = found else { return other() };
     let patch = patch_as_command(call);
-    let Some(params) = patch.or_else(|| known(&call.params, params)) else { return other() };
+    let Some(mut params) = patch.or_else(|| known(&call.params, params)) else { return other() };
+    // The agent's own folder, and not that of this program, is behind such a name.
+    for name in ["file_path", "path"] {
+        if let Some(Value::String(path)) = params.get_mut(name)
+            && let Some(there) = through_proc(Path::new(path.as_str()), &call.workspace).to_str()
+        {
+            *path = there.to_owned();
+        }
+    }
     let tool = files::all().into_iter().find(|tool| tool.declaration().name == *ours);
     let Some(tool) = tool else { return other() };
     let mut same = call.clone();

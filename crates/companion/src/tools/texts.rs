@@ -1,8 +1,10 @@
 //! The texts in a call's parameters, at any depth, and what each may be: a command for a shell, or
 //! the name of a file.
 
+use countersign_policy::beyond::{in_patch, through_proc};
 use serde_json::{Map, Value};
 use std::path::{Component, Path, PathBuf};
+use url::Url;
 
 /// One text with the name of the member that it stands in.
 pub(super) struct Text {
@@ -39,7 +41,13 @@ fn collect(name: &str, value: &Value, found: &mut Vec<Text>) {
             found.extend(words.filter(|words| words.len() > 1).map(|words| text(words.join(" "))));
             values.iter().for_each(|value| collect(name, value, found));
         }
-        Value::Object(members) => members.iter().for_each(|(name, value)| collect(name, value, found)),
+        Value::Object(members) => members.iter().for_each(|(name, value)| {
+            // Some tools name files as members: `{"changes": {"src/a.ts": …}}`.
+            if name.contains(['/', '.']) {
+                found.push(Text { name: "path".to_owned(), text: name.clone() });
+            }
+            collect(name, value, found);
+        }),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -55,31 +63,42 @@ impl Text {
         self.text.trim().is_empty() || PROSE.contains(&self.name.as_str())
     }
 
-    /// The file or folder that it may name for who works in `workspace`: as it is written, without `.` and
-    /// `..`, and where links lead.
+    /// The files and folders that it may name for who works in `workspace`, a patch several: each as it is
+    /// written, without `.` and `..`, and where links lead.
     pub(super) fn places(&self, workspace: &Path, home: &Path) -> Vec<String> {
         let text = self.text.trim();
-        let may_be = !text.is_empty()
-            && text.len() <= PATH_BYTES
-            && !text.contains('\n')
-            && !WHERE.contains(&self.name.as_str())
-            && !text.contains("://")
-            || text.starts_with("file://");
+        let mut names: Vec<String> = in_patch(text);
+        if text.len() <= PATH_BYTES && !text.contains('\n') && !WHERE.contains(&self.name.as_str()) {
+            names.extend(self.name_of_file(text));
+        }
+        let mut places = Vec::new();
+        for name in names {
+            let path = match name.strip_prefix('~') {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                    home.join(rest.trim_start_matches('/'))
+                }
+                _ => workspace.join(&name),
+            };
+            let path = through_proc(&path, workspace);
+            let both = [normal(&path), real(&path)];
+            places.extend(both.iter().filter_map(|path| path.to_str().map(str::to_owned)));
+        }
+        places.sort();
+        places.dedup();
+        places
+    }
+
+    /// The file that a line may name, by what it is or by what its member is called.
+    fn name_of_file(&self, text: &str) -> Option<String> {
+        if text.get(..FILE.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(FILE)) {
+            let address = Url::parse(text).ok()?;
+            let path = address.to_file_path().unwrap_or_else(|()| PathBuf::from(address.path()));
+            return path.into_os_string().into_string().ok();
+        }
         let says_so = ["path", "file", "dir", "folder", "notebook", "source", "dest", "target", "uri"];
         let is_called = says_so.iter().any(|word| self.name.contains(word));
-        if !may_be || !(is_called || text.contains(['/', '.']) || text.starts_with('~')) {
-            return Vec::new();
-        }
-        let text = text.strip_prefix("file://").unwrap_or(text);
-        let path = match text.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
-            _ => workspace.join(text),
-        };
-        let places = [normal(&path), real(&path)];
-        let mut named: Vec<String> =
-            places.iter().filter_map(|path| path.to_str().map(str::to_owned)).collect();
-        named.dedup();
-        named
+        let may_be = !text.is_empty() && !text.contains("://");
+        (may_be && (is_called || text.contains(['/', '.']) || text.starts_with('~'))).then(|| text.to_owned())
     }
 }
 
@@ -159,8 +178,43 @@ const PROSE: &[&str] = &[
 /// What tools call the folder that they work in, which is not what they change.
 const WHERE: &[&str] = &["cwd", "project_root", "root", "workdir", "working_directory", "workspace"];
 
+/// How the address of a file of this machine begins.
+const FILE: &str = "file:";
+
 /// Texts of one call that are looked at.
 const MOST: usize = 256;
 
 /// Longest path, in bytes.
 const PATH_BYTES: usize = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(params: Value, expected: &[&str]) {
+        let params = params.as_object().unwrap().clone();
+        let (workspace, home) = (Path::new("/nowhere/work"), Path::new("/nowhere/home"));
+        let found: Vec<String> = of(&params).iter().flat_map(|text| text.places(workspace, home)).collect();
+        for place in expected {
+            assert!(found.iter().any(|found| found == place), "{place} is not in {found:?} of {params:?}");
+        }
+        assert_eq!(found.is_empty(), expected.is_empty(), "{found:?} of {params:?}");
+    }
+
+    #[test]
+    fn files_are_found_however_a_tool_names_them() {
+        let file = "/nowhere/work/src/a.ts";
+        check(json!({"path": "src/a.ts"}), &[file]);
+        check(json!({"changes": {"src/a.ts": {"type": "delete"}}}), &[file]);
+        check(json!({"edits": "{\"src/a.ts\": \"x\"}"}), &[file]);
+        check(json!({"patch": "*** Begin Patch\n*** Update File: src/a.ts\n@@\n*** End Patch"}), &[file]);
+        check(json!({"diff": "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1 @@\n-a\n+b\n"}), &[file]);
+        check(json!({"uri": "file:///nowhere/work/src/a.ts"}), &[file]);
+        check(json!({"uri": "FILE://localhost/nowhere/work/%73rc/a.ts"}), &[file]);
+        check(json!({"uri": "file:/nowhere/work/src/../src/a.ts"}), &[file]);
+        check(json!({"file": "/proc/self/cwd/src/a.ts"}), &[file]);
+        check(json!({"file": "~/x"}), &["/nowhere/home/x"]);
+        check(json!({"query": "select 1", "workdir": "/nowhere/work", "n": 3}), &[]);
+    }
+}

@@ -181,6 +181,14 @@ impl Search {
         ] {
             told.read(&file, &found.own)?;
         }
+        for name in TOLD {
+            for file in [found.shared.join(name), found.own.join(name)] {
+                // Through a link git would read another file, and show words of it where it complains.
+                if symlink_metadata(&file).is_ok_and(|found| !found.is_file()) {
+                    return Err(Doubt::of(&file, "no regular file"));
+                }
+            }
+        }
         for hook in HOOKS {
             let folder = told.hooks.as_deref().map_or(found.shared.join("hooks"), |hooks| top.join(hooks));
             let hook = folder.join(hook);
@@ -352,6 +360,10 @@ const TOKEN_BYTES: usize = 20;
 /// Hooks that git starts when it only reads: `status` and `diff` write what they learned about
 /// files to the index.
 const HOOKS: &[&str] = &["post-index-change", "reference-transaction"];
+
+/// Texts in a repository that git obeys.
+const TOLD: &[&str] =
+    &["info/attributes", "info/exclude", "info/grafts", "info/sparse-checkout", "packed-refs", "shallow"];
 
 /// Largest file of settings that is read, in bytes: those of projects with thousands of branches are smaller.
 const TEXT_BYTES: u64 = 1_024 * 1_024;

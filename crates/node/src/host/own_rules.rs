@@ -234,6 +234,7 @@ impl Host {
         };
         match calls::ruling(&rules, call, moment) {
             None => Ruled::Nothing,
+            Some(CallRuling::Unclear) => Ruled::Unknown,
             Some(CallRuling::Allow(indexes)) => {
                 let ids = indexes.iter().filter_map(|index| rules.get(*index)).map(|rule| rule.id.clone());
                 Ruled::Allow(ids.collect())

@@ -40,21 +40,27 @@ pub(super) struct Seen<'a> {
     pub(super) arguments: Vec<&'a str>,
     /// Where its words are read.
     pub(super) ground: Ground<'a>,
-    /// What the person opened.
-    workspace: &'a Workspace,
+    /// What the person opened; `None` where that does not matter.
+    workspace: Option<&'a Workspace>,
 }
 
 impl<'a> Seen<'a> {
     /// A command in the open folder.
     pub(super) fn new(invoked: &'a Invoked, workspace: &'a Workspace, home: &'a str) -> Self {
         let ground = Ground { open: &workspace.folder, home, folder: invoked.folder.as_deref() };
-        Self { invoked, arguments: invoked.arguments(), ground, workspace }
+        Self { invoked, arguments: invoked.arguments(), ground, workspace: Some(workspace) }
+    }
+
+    /// A command wherever it is.
+    pub(super) fn anywhere(invoked: &'a Invoked, home: &'a str) -> Self {
+        let ground = Ground { open: "", home, folder: invoked.folder.as_deref() };
+        Self { invoked, arguments: invoked.arguments(), ground, workspace: None }
     }
 
     /// Whether the person opened what a word names for that: to be written, or to be read.
     pub(super) fn is_opened(&self, word: &str, access: PlaceAccess) -> bool {
         let Some(path) = self.ground.resolve(word) else { return false };
-        self.workspace.with(access).any(|opened| is_below(&path, opened))
+        self.workspace.is_some_and(|open| open.with(access).any(|opened| is_below(&path, opened)))
     }
 
     /// Whether one of `flags` is among the arguments, alone, with a value, or in a cluster of letters.

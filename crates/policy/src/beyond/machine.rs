@@ -3,6 +3,7 @@
 use super::Cause::Machine;
 use super::line::{Line, Seen, line};
 use super::place::Place;
+use super::written::{OUTPUTS, changed};
 use countersign_commands::command::carriers::rough::PRINTED;
 use countersign_protocol::rules::PlaceAccess;
 
@@ -33,7 +34,7 @@ pub(super) const LINES: &[Line] = &[
     line(Machine, "osascript xdotool ydotool wmctrl xdg-mime xdg-settings open xdg-open shortcuts", "", "osascript -e beep", "opensnoop"),
     line(Machine, "*", "", "echo x >> ~/.bashrc", "echo x >> notes").when(writes_files),
     line(Machine, "*", "", "curl -o ~/.local/bin/x https://a.example/x", "curl -o x https://a.example/x").when(|seen| {
-        let written = seen.values("-o -O --output --output-document --outfile --output-dir --out-dir --outdir --prefix --root -P --directory-prefix");
+        let written = seen.values(OUTPUTS);
         written.iter().any(|file| file.starts_with(['/', '~', '$']) && writes_beyond(seen, file))
     }),
     line(Machine, "cp mv ln install tee touch mkdir rsync tar unzip sed perl truncate dd patch ditto mktemp mkfifo xcopy robocopy venv virtualenv copy-item new-item set-content gzip bunzip2 cpio 7z bsdtar", "", "cp hosts /etc/hosts", "cp /etc/hosts hosts").when(writes_elsewhere),
@@ -141,33 +142,7 @@ fn writes_files(seen: &Seen<'_>) -> bool {
 
 /// Files outside that a program makes or changes.
 fn writes_elsewhere(seen: &Seen<'_>) -> bool {
-    let operands: Vec<&str> = seen.operands().collect();
-    let outside = |word: &&str| writes_beyond(seen, word);
-    let last = || operands.len() > 1 && operands.last().is_some_and(outside);
-    match seen.invoked.name.as_str() {
-        "tee" | "touch" | "mkdir" | "truncate" | "mkfifo" | "mktemp" | "patch" | "gzip" | "venv"
-        | "virtualenv" | "bunzip2" | "new-item" | "set-content" => operands.iter().any(outside),
-        "sed" | "perl" => (seen.has("--in-place") || in_place(seen)) && operands.iter().skip(1).any(outside),
-        "mv" => operands.iter().any(outside) || seen.values("-t --target-directory").iter().any(outside),
-        "tar" | "bsdtar" => {
-            let first = seen.arguments.first().copied().unwrap_or_default();
-            let extracts = seen.has("-x --extract --get") || (!first.starts_with('-') && first.contains('x'));
-            let flags = if extracts { "-C --directory" } else { "-f --file" };
-            let glued = seen.arguments.iter().zip(seen.arguments.iter().skip(1));
-            let clustered = glued
-                .filter(|(word, _)| word.starts_with('-') && !word.starts_with("--") && word.ends_with('f'));
-            let archive = clustered.filter(|_| !extracts && !seen.has("-t --list")).map(|(_, file)| *file);
-            archive.chain(seen.values(flags)).any(|file| outside(&file))
-        }
-        "unzip" => seen.values("-d").iter().any(outside),
-        "7z" | "cpio" => false,
-        "dd" => operands.iter().filter_map(|word| word.strip_prefix("of=")).any(|file| outside(&file)),
-        _ => last() || seen.values("-t --target-directory").iter().any(outside),
-    }
-}
-
-fn in_place(seen: &Seen<'_>) -> bool {
-    seen.arguments.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('i'))
+    changed(seen).iter().any(|word| writes_beyond(seen, word))
 }
 
 /// Whether a box refuses to write what a word names.

@@ -39,6 +39,7 @@ mod rights;
 mod secrets;
 mod sends;
 mod walk;
+mod written;
 
 use crate::display::masked_argv_line;
 use crate::facts::Facts;
@@ -50,6 +51,8 @@ use std::sync::LazyLock;
 
 pub use crossings::{Group, Wanted, destinations};
 pub use line::Line;
+pub(crate) use written::written;
+pub use written::{in_patch, through_proc};
 
 /// What is asked about all the same.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,9 +1,9 @@
 //! Commands that do what a rule about calls refuses: they fetch from a host, or write into a folder.
 
 use super::{CallFacts, CallNature, TouchedFile, could_match, is_live};
-use crate::beyond::{Wanted, destinations};
+use crate::beyond::{self, Wanted, destinations, through_proc};
 use crate::facts::Facts;
-use crate::powers::talks;
+use crate::powers::{is_known, runs_others, talks};
 use crate::rules::{Moment, reads_by_its_name};
 use countersign_commands::analysis::{Analysis, Segment};
 use countersign_commands::command::carriers::rough;
@@ -24,11 +24,13 @@ pub fn refusing_command(
     if !rules.iter().any(refuses) {
         return None;
     }
-    let written = written(analysis, facts).into_iter().flat_map(|path| [real(&path), path]);
+    let folder = facts.cwd.as_ref().map_or(Path::new("/"), |cwd| &cwd.real_path);
+    let written = written(analysis, argv, facts).into_iter().map(|path| through_proc(&path, folder));
+    let written = written.flat_map(|path| [real(&path), path]);
     let written = written.filter_map(|path| path.to_str().map(str::to_owned)).collect();
     let call = CallFacts {
         hosts: hosts(analysis, argv, facts),
-        files: vec![TouchedFile { paths: written, plain_below: None }],
+        files: vec![TouchedFile { paths: written, ..TouchedFile::default() }],
         nature: CallNature::Fetches,
         ..CallFacts::default()
     };
@@ -38,7 +40,8 @@ pub fn refusing_command(
     })
 }
 
-/// Hosts that a command is known to go to, and those of addresses that it gives to anything but a reader.
+/// Hosts that a command is known to go to, and those that words of anything but a reader name: behind a
+/// scheme, and for a program that may talk to other machines anywhere.
 fn hosts(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<String> {
     let known = destinations(analysis, argv, facts).into_iter().filter_map(|wanted| match wanted {
         Wanted::Host(host) => Some(host),
@@ -47,21 +50,42 @@ fn hosts(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<String> {
     let is_read = |segment: &&Segment| {
         !reads_by_its_name(segment.words.iter().map(|word| (word.text.as_str(), word.expands)))
     };
-    let words = analysis.segments.iter().filter(is_read).flat_map(|segment| &segment.words);
+    let segments = || analysis.segments.iter().filter(is_read);
+    let words = segments().flat_map(|segment| &segment.words);
     let named = words.flat_map(|word| hosts_in(&word.text));
-    let alone = analysis.segments.iter().flat_map(hosts_alone);
-    known.chain(named).chain(alone).map(|host| host.trim_end_matches('.').to_lowercase()).collect()
+    let anywhere = segments().filter(|segment| may_talk(segment)).flat_map(hosts_anywhere);
+    known.chain(named).chain(anywhere).map(|host| host.trim_end_matches('.').to_lowercase()).collect()
 }
 
-/// What words of a program that talks to other machines name without a scheme.
-fn hosts_alone(segment: &Segment) -> Vec<String> {
+/// Whether a program may talk to other machines: it is known for that, or nothing is known of it.
+fn may_talk(segment: &Segment) -> bool {
     let words: Vec<&str> = segment.effective().iter().map(|word| word.text.as_str()).collect();
-    let Some((program, arguments)) = words.split_first() else { return Vec::new() };
-    if !talks(&Name::of(program), arguments) {
-        return Vec::new();
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let name = Name::of(program);
+    talks(&name, arguments) || !is_known(&name) || runs_others(&name)
+}
+
+/// Everything in words that could be a host's name or address, whatever stands around it: `https:docs.rs`,
+/// `TCP:docs.rs:80`, `-hdocs.rs`, `/dev/tcp/docs.rs/80`. Blanks in an address are left out by who reads it.
+fn hosts_anywhere(segment: &Segment) -> Vec<String> {
+    let mut found = Vec::new();
+    for word in segment.effective().iter().skip(1) {
+        let bare: String = word.text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+        for text in [word.text.as_str(), bare.as_str()] {
+            let names = text.split(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c)));
+            found.extend(names.filter(|name| !name.is_empty()).map(str::to_owned));
+            let addresses = text.split(|c: char| !(c.is_ascii_hexdigit() || c == ':' || c == '.'));
+            found.extend(addresses.filter(|part| part.matches(':').count() > 1).map(str::to_owned));
+        }
+        // Glued to the letter of a flag.
+        found.extend(word.text.strip_prefix('-').and_then(|rest| rest.get(1..)).map(str::to_owned));
     }
-    let named = arguments.iter().filter(|word| !word.starts_with('-') && !word.contains("://"));
-    named.flat_map(|word| hosts_in(&format!("://{word}"))).collect()
+    found.retain(|name| name != "0");
+    // `nc 0 80` is this machine; elsewhere a nought is a number.
+    let mut words = segment.effective().iter().map(|word| word.text.as_str());
+    let is_nought = words.nth(1) == Some("0") || words.any(|word| word.starts_with("0:"));
+    found.extend(is_nought.then(|| "0".to_owned()));
+    found
 }
 
 /// Hosts of the addresses with a scheme in a text.
@@ -79,9 +103,21 @@ fn hosts_in(text: &str) -> Vec<String> {
     hosts.collect()
 }
 
-/// Files that a text has the shell write to, as paths without `.` and `..`: from each folder that it
-/// may be in by then.
-fn written(analysis: &Analysis, facts: &Facts) -> Vec<PathBuf> {
+/// Files that a command is known to write, and those that a text in it would have a shell write, as absolute
+/// paths without `.` and `..`: from each folder that it may be in by then.
+fn written(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<PathBuf> {
+    let is_reader = analysis.segments.iter().all(|segment| {
+        reads_by_its_name(segment.words.iter().map(|word| (word.text.as_str(), word.expands)))
+    });
+    if is_reader && !analysis.source.contains('>') && !analysis.segments.is_empty() {
+        return Vec::new();
+    }
+    let mut written = beyond::written(analysis, argv, facts);
+    written.extend(in_texts(analysis, facts));
+    written
+}
+
+fn in_texts(analysis: &Analysis, facts: &Facts) -> Vec<PathBuf> {
     let Some(folder) = facts.cwd.as_ref().map(|cwd| cwd.real_path.clone()) else { return Vec::new() };
     let from = |folder: &Path, name: &str| match name.strip_prefix("~/") {
         Some(rest) => normal(&facts.home.join(rest)),

@@ -16,6 +16,7 @@ mod tests;
 
 use crate::allowlist::glob;
 use crate::rules::{self, Moment, is_secret_at};
+use core::net::{Ipv4Addr, Ipv6Addr};
 use countersign_protocol::remember::CallReach;
 use countersign_protocol::rules::{CallRule, CallSubject, NetPlace, RuleEffect};
 use serde::Serialize;
@@ -125,13 +126,15 @@ impl CallNature {
 }
 
 /// A file that a call changes.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct TouchedFile {
     /// Where it is, and where it would be afterwards, without links.
     pub paths: Vec<String>,
     /// The outermost folder below which neither its place nor its content is anything that is run or obeyed
     /// by itself; `None` where there is none, or where the change removes it or cannot be shown whole.
     pub plain_below: Option<String>,
+    /// Whether it is somewhere else too, by another name (hard link): nobody knows where.
+    pub has_other_names: bool,
 }
 
 /// What the rules say.
@@ -142,6 +145,8 @@ pub enum CallRuling {
     Allow(Vec<usize>),
     /// It must not, by the rule with this index.
     Deny(usize),
+    /// A rule may refuse it, and nobody can tell: what it changes has other names.
+    Unclear,
 }
 
 /// The first refusing rule that matches, else the allowing ones that cover all of the call, else nothing.
@@ -151,6 +156,12 @@ pub fn ruling(rules: &[CallRule], call: &CallFacts, moment: Moment<'_>) -> Optio
     };
     if let Some((index, _)) = live(RuleEffect::Deny).find(|(_, rule)| could_match(&rule.about, call)) {
         return Some(CallRuling::Deny(index));
+    }
+    let is_about_files = |rule: &CallRule| matches!(rule.about, CallSubject::Files { .. });
+    if call.files.iter().any(|file| file.has_other_names)
+        && live(RuleEffect::Deny).any(|(_, rule)| is_about_files(rule))
+    {
+        return Some(CallRuling::Unclear);
     }
     let first = |covers: &dyn Fn(&CallSubject) -> bool| {
         live(RuleEffect::Allow).find(|(_, rule)| covers(&rule.about)).map(|(index, _)| index)
@@ -236,7 +247,6 @@ fn could_match(about: &CallSubject, call: &CallFacts) -> bool {
         // What must not be fetched from there must not be reached there either.
         CallSubject::Host { host } => {
             let crossed = call.crossing.iter().map(|crossing| &crossing.host);
-            let is_loopback = |host: &str| LOOPBACK.contains(&host.trim_matches(['[', ']']));
             let mut found = call.hosts.iter().chain(crossed);
             found.any(|found| is_host(host, found) || (is_loopback(host) && is_loopback(found)))
         }
@@ -269,12 +279,51 @@ fn is_host(wanted: &str, found: &str) -> bool {
 /// Whether a host that a rule names is where a connection leads. This machine's loopback has one name and two
 /// addresses, and which of them is taken depends on the program.
 fn is_there(wanted: &str, crossing: &Crossing) -> bool {
-    let is_loopback = |host: &str| LOOPBACK.contains(&host);
+    let is_same = |host: &str| LOOPBACK.contains(&host);
     is_host(wanted, &crossing.host)
-        || (crossing.place == NetPlace::ThisMachine && is_loopback(wanted) && is_loopback(&crossing.host))
+        || (crossing.place == NetPlace::ThisMachine && is_same(wanted) && is_same(&crossing.host))
 }
 
-/// The machine itself, however it is called.
+/// Whether it is the machine itself, however that is written: by a name, by any address of its loopback or
+/// the one that stands for all, in any number of parts and in any base (`127.1`, `0x7f000001`, `0`).
+fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']).trim_end_matches('.');
+    if NAMES.contains(&host) || host.ends_with(".localhost") {
+        return true;
+    }
+    let of_four = |address: Ipv4Addr| address.is_loopback() || address.is_unspecified();
+    match host.parse::<Ipv6Addr>() {
+        Ok(six) => six.is_loopback() || six.is_unspecified() || six.to_ipv4().is_some_and(of_four),
+        Err(_) => in_parts(host).is_some_and(of_four),
+    }
+}
+
+/// An address of four bytes as `inet_aton` reads it: one to four parts, the last of which fills what is left.
+fn in_parts(text: &str) -> Option<Ipv4Addr> {
+    let mut parts = Vec::new();
+    for part in text.split('.') {
+        let lower = part.to_ascii_lowercase();
+        let (digits, base) = match lower.strip_prefix("0x") {
+            Some(hex) => (hex, 16),
+            None if lower.len() > 1 && lower.starts_with('0') => (lower.as_str(), 8),
+            None => (lower.as_str(), 10),
+        };
+        parts.push(u32::from_str_radix(digits, base).ok()?);
+    }
+    let (last, before) = parts.split_last()?;
+    let shift = |at: usize| 8 * (3_u32.saturating_sub(u32::try_from(at).unwrap_or(3)));
+    if before.len() > 3 || before.iter().any(|part| *part > 0xff) {
+        return None;
+    }
+    let above = before.iter().enumerate().fold(0, |all, (at, part)| all | part << shift(at));
+    let room = u64::from(u32::MAX) >> (8 * before.len());
+    (u64::from(*last) <= room).then(|| Ipv4Addr::from(above | last))
+}
+
+/// Names of the machine itself.
+const NAMES: &[&str] = &["ip6-localhost", "ip6-loopback", "localhost"];
+
+/// The name of the machine itself and the two addresses that it usually stands for.
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "::1"];
 
 /// Whether a path without links is a folder or below it.

@@ -100,7 +100,7 @@ fn own(about: &CallSubject) -> Vec<(String, CallFacts)> {
                 .into_iter()
                 .flat_map(|path| {
                     let planned = CallFacts {
-                        files: vec![TouchedFile { paths: vec![path.clone()], plain_below: None }],
+                        files: vec![TouchedFile { paths: vec![path.clone()], ..TouchedFile::default() }],
                         ..CallFacts::default()
                     };
                     let named = CallFacts {

@@ -1,3 +1,4 @@
+mod commands;
 mod crossings;
 
 use super::*;
@@ -12,7 +13,11 @@ const HOME: &str = "/home/u";
 const WORK: &str = "/home/u/src/web";
 
 fn file(path: &str, plain_below: Option<&str>) -> TouchedFile {
-    TouchedFile { paths: vec![path.to_owned()], plain_below: plain_below.map(str::to_owned) }
+    TouchedFile {
+        paths: vec![path.to_owned()],
+        plain_below: plain_below.map(str::to_owned),
+        has_other_names: false,
+    }
 }
 
 fn changes(files: Vec<TouchedFile>) -> CallFacts {
@@ -104,7 +109,7 @@ fn t12_what_runs_by_itself_is_a_secret_or_leaves_the_folder_is_never_allowed_by_
     check(files(WORK, None), &changes(vec![moved]), false);
     check(
         files(WORK, None),
-        &changes(vec![TouchedFile { paths: Vec::new(), plain_below: Some("/".into()) }]),
+        &changes(vec![TouchedFile { plain_below: Some("/".into()), ..TouchedFile::default() }]),
         false,
     );
     check(files(WORK, None), &changes(Vec::new()), false);

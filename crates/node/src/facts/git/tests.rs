@@ -353,6 +353,15 @@ fn hooks_and_odd_files_are_doubtful() {
     site.check_doubtful("w", "no regular file");
     fs::remove_file(site.at("w/.git/config")).unwrap();
     site.check_plain("w");
+    for told in TOLD {
+        let file = site.at(&format!("w/.git/{told}"));
+        let _ = fs::remove_file(&file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        symlink("/etc/passwd", &file).unwrap();
+        site.check_doubtful("w", "no regular file");
+        fs::remove_file(file).unwrap();
+        site.check_plain("w");
+    }
     site.write("w/.git/config.worktree", "[diff]\nexternal = ./evil\n");
     site.check_doubtful("w", "diff.external");
     fs::remove_file(site.at("w/.git/config.worktree")).unwrap();

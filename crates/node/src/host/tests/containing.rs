@@ -337,7 +337,7 @@ async fn a_tool_of_an_agents_own_may_change_what_a_command_in_the_box_could() {
     let check = async |names: &[&str], agent: &str, attendance: Attendance, expected: bool| {
         let file = |name: &&str| TouchedFile {
             paths: vec![place.folder.join(name).to_str().unwrap().to_owned()],
-            plain_below: None,
+            ..TouchedFile::default()
         };
         let call = CallFacts {
             tool: "Write".to_owned(),
