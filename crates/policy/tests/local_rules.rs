@@ -384,6 +384,9 @@ fn a_rule_for_a_folder_follows_only_moves_that_reach_the_command() {
     check("cd /tmp && (scan)", ALLOWED);
     check("cd /tmp; scan", ASKED);
     check("cd /tmp || scan", ASKED);
+    check("cd /tmp && scan; scan", ASKED);
+    check("cd /tmp && scan || scan", ASKED);
+    check("{ cd /tmp && scan; }; scan", ASKED);
     check("cd /tmp | scan", ASKED);
     check("(cd /tmp && scan) && scan", ASKED);
     check("(cd /tmp && scan); scan", ASKED);

@@ -303,10 +303,15 @@ pub(super) fn invoke<T>(
 /// The folders in which each segment may run, as they are named.
 fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<ReadingPlace>> {
     let mut here = vec![facts.cwd.as_ref().map(|folder| folder.real_path.clone())];
+    // Where a command stands behind the list if a move in it did not work.
+    let mut else_here = Vec::new();
     let mut groups = Groups::of(analysis);
     let mut all = Vec::with_capacity(analysis.segments.len());
     for (at, segment) in analysis.segments.iter().enumerate() {
         groups.enter(segment, &mut here);
+        if !matches!(segment.operator, Some(Operator::And | Operator::Pipe | Operator::PipeBoth)) {
+            here = either(here, std::mem::take(&mut else_here));
+        }
         all.push(here.clone());
         if !moves(&segment.words) {
             continue;
@@ -317,7 +322,12 @@ fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<ReadingPlace>> {
         // Only what needs the move to have worked runs in the new folder for certain.
         let certain =
             next == Some(Operator::And) && !segment.negated && segment.operator.is_none_or(is_alone);
-        here = if certain { either(moved, Vec::new()) } else { either(moved, here) };
+        if certain {
+            else_here.append(&mut here);
+            here = either(moved, Vec::new());
+        } else {
+            here = either(moved, here);
+        }
     }
     all
 }
