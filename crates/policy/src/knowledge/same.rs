@@ -18,7 +18,7 @@ pub(crate) fn may_do(program: &str, refused: &[String], words: &[&str]) -> bool 
         names().any(is_refused) && names().chain(more).any(is_said)
     };
     let is_of = |names: &str| names.split(' ').any(|name| name == program);
-    SAME.iter().filter(|(names, _)| is_of(names)).any(|(_, rows)| rows.iter().any(|row| does(&row)))
+    SAME.iter().filter(|(names, _)| is_of(names)).any(|(_, rows)| rows.iter().any(does))
         || ANYTHING.iter().any(|(name, word)| *name == program && words.first() == Some(word))
 }
 

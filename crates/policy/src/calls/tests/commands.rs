@@ -143,7 +143,7 @@ fn a_file_that_has_other_names_is_asked_about_where_changes_are_refused() {
     let linked = TouchedFile { has_other_names: true, ..file("/home/u/src/web/a", Some("/")) };
     let call = changes(vec![linked]);
     let allowed = rule(RuleEffect::Allow, files(WORK, None));
-    assert_eq!(says(&[allowed.clone()], &call), Some(CallRuling::Allow(vec![0])));
+    assert_eq!(says(std::slice::from_ref(&allowed), &call), Some(CallRuling::Allow(vec![0])));
     let refused = rule(RuleEffect::Deny, files("/home/u/other", None));
     assert_eq!(says(&[allowed, refused], &call), Some(CallRuling::Unclear));
 }
