@@ -97,13 +97,25 @@ fn o451_bare_strings_are_entries() {
 fn o452_o453_o457_o458_values_of_the_wrong_kind_make_it_unusable() {
     for agents in [
         json!({ "main": { "allowlist": [{ "pattern": " " }] } }),
-        json!({ "main": { "allowlist": [{ "pattern": "/a", "lastUsedAt": null }] } }),
+        json!({ "main": { "allowlist": [{ "pattern": "/a", "lastUsedAt": "now" }] } }),
+        json!({ "main": { "allowlist": [{ "pattern": "/a", "source": null }] } }),
+        json!({ "main": { "allowlist": [{ "pattern": "/a", "lastResolvedPath": null }] } }),
+        json!({ "main": { "mcpTools": [{ "server": "s", "tool": "t", "source": "allow-always", "addedAt": 1, "lastUsedAt": null }] } }),
         json!({ "__proto__": {} }),
         json!({ "main": { "autoAllowSkills": "yes" } }),
         json!({ "main": { "allowlist": [7] } }),
     ] {
         check_unusable(&json!({ "version": 1, "agents": agents }).to_string());
     }
+}
+
+#[test]
+fn a_use_that_is_null_is_one_that_never_was() {
+    let text = |uses: &str| {
+        format!(r#"{{"version":1,"agents":{{"main":{{"allowlist":[{{"pattern":"/a"{uses}}}]}}}}}}"#)
+    };
+    let nulls = usable(&text(r#","lastUsedAt":null,"lastUsedCommand":null"#));
+    assert_eq!(nulls, usable(&text("")));
 }
 
 #[test]

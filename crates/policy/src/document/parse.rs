@@ -1,7 +1,7 @@
 //! From stored bytes to a document and back. Strict: a value of the wrong kind makes the whole document
 //! unusable, so that nothing runs under a half-understood policy (docs/protocol/document.md, "Reading").
 
-use super::{ALLOWLIST, Parsed, Problem};
+use super::{AGENTS, ALLOWLIST, Parsed, Problem};
 use countersign_protocol::digits::hex;
 use countersign_protocol::document::{Document, VERSION};
 use countersign_protocol::vocabulary::{Ask, Security};
@@ -36,9 +36,26 @@ fn read(bytes: &[u8]) -> Result<Document, Problem> {
     }
     let text = std::str::from_utf8(bytes).map_err(Problem::NotUtf8)?;
     let value: Value = serde_json::from_str(text).map_err(|error| Problem::NotJson(error.to_string()))?;
-    let Value::Object(root) = value else { return Err(expected("document", "an object")) };
+    let Value::Object(mut root) = value else { return Err(expected("document", "an object")) };
+    drop_null_uses(&mut root);
     check_root(&root)?;
     Ok(Document(root))
+}
+
+/// Takes out what releases up to 2026.2 wrote of entries that were never used: null, for what is absent.
+/// Later releases read it so too (docs/protocol/document.md, "Reading").
+fn drop_null_uses(root: &mut Map<String, Value>) {
+    let agents = root.get_mut(AGENTS).and_then(Value::as_object_mut);
+    for agent in agents.into_iter().flat_map(|agents| agents.values_mut()) {
+        let list = agent.get_mut(ALLOWLIST).and_then(Value::as_array_mut);
+        for entry in list.into_iter().flatten().filter_map(Value::as_object_mut) {
+            for name in ["lastUsedAt", "lastUsedCommand"] {
+                if entry.get(name).is_some_and(Value::is_null) {
+                    entry.shift_remove(name);
+                }
+            }
+        }
+    }
 }
 
 fn check_root(root: &Map<String, Value>) -> Result<(), Problem> {
