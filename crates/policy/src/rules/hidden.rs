@@ -169,7 +169,7 @@ fn calls_its_own(arguments: &[Word]) -> bool {
 }
 
 /// Whether git itself does something of this name, and no alias or addition of somebody's.
-fn is_gits_own(word: &str) -> bool {
+pub fn is_gits_own(word: &str) -> bool {
     GIT_OWN.binary_search(&word).is_ok()
 }
 
