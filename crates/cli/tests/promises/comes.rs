@@ -70,6 +70,14 @@ fn whoever_stores_a_permission_hears_what_stands_before_it() -> Result<()> {
             &["rules", "add", "--program", "/usr/bin/tou?h"],
             &["a rule that refuses stands before it"],
         ),
+        (
+            "allowlist",
+            "on-miss",
+            &[],
+            &["rules", "add", "--program", "ls", "--session", "s", "--agent", "coder"],
+            in_force,
+        ),
+        ("allowlist", "on-miss", &[], &["rules", "add", "--tool", "Read", "--session", "s"], in_force),
         ("allowlist", "on-miss", &[], &["rules", "add", "--changes", "in"], in_force),
         ("allowlist", "on-miss", &[], &["rules", "add", "--changes", "in", "--names", "*.ts"], in_force),
         (

@@ -69,6 +69,14 @@ pub(super) fn on_this_machine<R>(host: &Host, look: impl FnOnce(Machine<'_>) -> 
     look(Machine { find: &find, home: host.home() })
 }
 
+/// For whom a permission is, and where.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    agent: &'a str,
+    session: Option<&'a str>,
+    folder: Option<&'a str>,
+}
+
 /// A permission that an edit stores.
 enum Allowing<'a> {
     Command(&'a RuleDraft),
@@ -113,7 +121,8 @@ impl Desk {
             let one = CommandRule { program: program.to_owned(), ..rule.clone() };
             counts::own_words(&one, host.home())
         };
-        self.comes_of_programs(idle, &rule.agent, &rule.program, words, folder).await
+        let place = Place { agent: &rule.agent, session: rule.limits.session.as_deref(), folder };
+        self.comes_of_programs(idle, &rule.program, words, place).await
     }
 
     async fn comes_of_call(&self, draft: &CallRuleDraft) -> Comes {
@@ -138,7 +147,8 @@ impl Desk {
                 let one = Entry { pattern: program.to_owned(), ..entry.clone() };
                 counts::own_words_of_entry(&one, host.home())
             };
-            all.push(self.comes_of_programs(idle, &entry.agent, &entry.pattern, words, None).await);
+            let place = Place { agent: &entry.agent, session: None, folder: None };
+            all.push(self.comes_of_programs(idle, &entry.pattern, words, place).await);
         }
         all
     }
@@ -148,18 +158,19 @@ impl Desk {
     async fn comes_of_programs(
         &self,
         idle: Option<Uncounted>,
-        agent: &str,
         pattern: &str,
         words: impl Fn(&str) -> Vec<Vec<String>>,
-        folder: Option<&str>,
+        place: Place<'_>,
     ) -> Comes {
         if let Some(why) = idle {
             return Comes::Idle { why };
         }
         if !counts::is_pattern(pattern) {
-            return self.comes(agent, &words(pattern), folder).await;
+            return self.comes(&words(pattern), place).await;
         }
-        match programs::covered_by(pattern, &self.inner.parts.host) {
+        let (covered, host) = (pattern.to_owned(), self.inner.parts.host.clone());
+        let looking = tokio::task::spawn_blocking(move || programs::covered_by(&covered, &host));
+        match looking.await.unwrap_or(Found::TooMany) {
             Found::None => {
                 let why = told(Idle { cause: UncountedCause::Missing, what: None }, UncountedFor::Now);
                 Comes::Idle { why }
@@ -168,17 +179,18 @@ impl Desk {
             Found::TooMany => Comes::InForce,
             Found::Some(programs) => {
                 let each = programs.iter().flat_map(|program| words(program).into_iter().take(WORDS));
-                self.comes(agent, &each.collect::<Vec<_>>(), folder).await
+                self.comes(&each.collect::<Vec<_>>(), place).await
             }
         }
     }
 
     /// The best that comes of any of a permission's own words.
-    async fn comes(&self, agent: &str, own: &[Vec<String>], folder: Option<&str>) -> Comes {
+    async fn comes(&self, own: &[Vec<String>], Place { agent, session, folder }: Place<'_>) -> Comes {
         let agent = AgentId::of((agent != WILDCARD_AGENT).then_some(agent));
+        let session = SessionKey::of(session);
         let mut first = None;
         for words in own.iter().take(TRIED) {
-            match comes_of(&self.inner.parts.host.verdict(&agent, words, folder).await) {
+            match comes_of(&self.inner.parts.host.verdict(&agent, session.as_ref(), words, folder).await) {
                 Comes::InForce => return Comes::InForce,
                 other => first = first.or(Some(other)),
             }

@@ -31,7 +31,7 @@ impl Host {
             Verdict::Ask(_) => TestVerdict::Ask,
             Verdict::Deny(_) => TestVerdict::Deny,
         };
-        self.rehearse(&agent, &argv, params.cwd.as_deref(), |subject, refused| {
+        self.rehearse((&agent, None), &argv, params.cwd.as_deref(), |subject, refused| {
             let evaluation = evaluate(subject, None);
             let mut trace = evaluation.trace(subject);
             let Some(rule) = refused else {
@@ -49,7 +49,7 @@ impl Host {
 
     /// Whether the fallback lets `argv` run when nobody can be asked. Nothing runs.
     pub async fn fallback_allows(&self, agent: &AgentId, argv: &[String], cwd: Option<&str>) -> bool {
-        self.rehearse(agent, argv, cwd, |subject, refused| {
+        self.rehearse((agent, None), argv, cwd, |subject, refused| {
             let verdict = match evaluate(subject, None).verdict {
                 Verdict::Ask(_) | Verdict::Contain(_) => evaluate(subject, Some(&Answer::Nobody)).verdict,
                 decided => decided,
@@ -60,8 +60,14 @@ impl Host {
     }
 
     /// What follows for `argv` before anybody is asked. Nothing runs.
-    pub async fn verdict(&self, agent: &AgentId, argv: &[String], cwd: Option<&str>) -> Verdict {
-        self.rehearse(agent, argv, cwd, |subject, refused| match refused {
+    pub async fn verdict(
+        &self,
+        agent: &AgentId,
+        session: Option<&SessionKey>,
+        argv: &[String],
+        cwd: Option<&str>,
+    ) -> Verdict {
+        self.rehearse((agent, session), argv, cwd, |subject, refused| match refused {
             Some(_) => Verdict::Deny(DenyReason::Rule),
             None => evaluate(subject, None).verdict,
         })
@@ -106,11 +112,11 @@ impl Host {
         &self.parts.home
     }
 
-    /// Hands `look` the list as a request of `agent` would be judged now, in `cwd` or the home folder, and
+    /// Hands `look` the list as a request of `agent` in its session would be judged now, in `cwd` or the home folder, and
     /// the rule about calls that refuses what it is seen to do.
     async fn rehearse<R>(
         &self,
-        agent: &AgentId,
+        (agent, session): (&AgentId, Option<&SessionKey>),
         argv: &[String],
         cwd: Option<&str>,
         look: impl FnOnce(&Subject<'_>, Option<String>) -> R,
@@ -119,7 +125,7 @@ impl Host {
         let trust = self.parts.trusts.of(agent);
         let home = self.parts.home.to_string_lossy();
         let (analysis, facts) = self.probe(argv, cwd.unwrap_or(&home), trust.profile);
-        let own = self.own_rules(agent, None, &analysis, &facts).await;
+        let own = self.own_rules(agent, session, &analysis, &facts).await;
         let attendance = in_force.policy.attendance();
         let around = self.around((&Placement::default(), None), &facts, &own, attendance).await;
         let refused = own.refuses_what_it_does(&analysis, argv, &facts);
