@@ -1,7 +1,7 @@
 //! From stored bytes to a document and back. Strict: a value of the wrong kind makes the whole document
 //! unusable, so that nothing runs under a half-understood policy (docs/protocol/document.md, "Reading").
 
-use super::{AGENTS, ALLOWLIST, Parsed, Problem};
+use super::{ALLOWLIST, Parsed, Problem};
 use countersign_protocol::digits::hex;
 use countersign_protocol::document::{Document, VERSION};
 use countersign_protocol::vocabulary::{Ask, Security};
@@ -36,26 +36,9 @@ fn read(bytes: &[u8]) -> Result<Document, Problem> {
     }
     let text = std::str::from_utf8(bytes).map_err(Problem::NotUtf8)?;
     let value: Value = serde_json::from_str(text).map_err(|error| Problem::NotJson(error.to_string()))?;
-    let Value::Object(mut root) = value else { return Err(expected("document", "an object")) };
-    drop_null_uses(&mut root);
+    let Value::Object(root) = value else { return Err(expected("document", "an object")) };
     check_root(&root)?;
     Ok(Document(root))
-}
-
-/// Takes out what releases up to 2026.2 wrote of entries that were never used: null, for what is absent.
-/// Later releases read it so too (docs/protocol/document.md, "Reading").
-fn drop_null_uses(root: &mut Map<String, Value>) {
-    let agents = root.get_mut(AGENTS).and_then(Value::as_object_mut);
-    for agent in agents.into_iter().flat_map(|agents| agents.values_mut()) {
-        let list = agent.get_mut(ALLOWLIST).and_then(Value::as_array_mut);
-        for entry in list.into_iter().flatten().filter_map(Value::as_object_mut) {
-            for name in ["lastUsedAt", "lastUsedCommand"] {
-                if entry.get(name).is_some_and(Value::is_null) {
-                    entry.shift_remove(name);
-                }
-            }
-        }
-    }
 }
 
 fn check_root(root: &Map<String, Value>) -> Result<(), Problem> {
@@ -96,10 +79,16 @@ fn check_entry(entry: &Value, place: &str) -> Result<(), Problem> {
     let pattern = match entry {
         Value::String(pattern) => pattern,
         Value::Object(members) => {
-            for name in ["id", "source", "argPattern", "lastUsedCommand", "lastResolvedPath", "commandText"] {
+            for name in ["id", "source", "argPattern", "lastResolvedPath", "commandText"] {
                 string(members, name, place)?;
             }
-            number(members, "lastUsedAt", place)?;
+            // Null is what releases up to 2026.2 left of entries that were never used.
+            if !is_null(members, "lastUsedCommand") {
+                string(members, "lastUsedCommand", place)?;
+            }
+            if !is_null(members, "lastUsedAt") {
+                number(members, "lastUsedAt", place)?;
+            }
             let Some(Value::String(pattern)) = members.get("pattern") else {
                 return Err(expected(&format!("{place}.pattern"), "a string"));
             };
@@ -179,6 +168,10 @@ fn number(parent: &Map<String, Value>, name: &str, place: &str) -> Result<(), Pr
         None | Some(Value::Number(_)) => Ok(()),
         Some(_) => Err(expected(&format!("{place}.{name}"), "a number")),
     }
+}
+
+fn is_null(parent: &Map<String, Value>, name: &str) -> bool {
+    parent.get(name).is_some_and(Value::is_null)
 }
 
 fn word<T: std::str::FromStr>(scope: &Map<String, Value>, name: &str, place: &str) -> Result<(), Problem> {
