@@ -1,5 +1,5 @@
-//! What the command line says: who or what refused, what was wrong with what was typed, whom it waits for, and
-//! which file of the person's stands in the way.
+//! What the command line says: who or what refused, what was wrong with what was typed, whom it waits for,
+//! and which file of the person's stands in the way.
 
 use crate::rig::App;
 use anyhow::{Context as _, Result, ensure};

@@ -112,8 +112,8 @@ impl Host {
         &self.parts.home
     }
 
-    /// Hands `look` the list as a request of `agent` in its session would be judged now, in `cwd` or the home folder, and
-    /// the rule about calls that refuses what it is seen to do.
+    /// Hands `look` the list as a request of `agent` in its session would be judged now, in `cwd` or the home
+    /// folder, and the rule about calls that refuses what it is seen to do.
     async fn rehearse<R>(
         &self,
         (agent, session): (&AgentId, Option<&SessionKey>),
