@@ -93,6 +93,14 @@ pub enum ConnectError {
     /// Its owner may not write it.
     #[error("{0} is read-only")]
     ReadOnly(PathBuf),
+    /// It may not be written, or cannot be.
+    #[error("{why}")]
+    Unwritten {
+        /// Why not; not told as a source, since it is all that is said.
+        why: Box<Self>,
+        /// What could be put in by hand.
+        by_hand: Option<String>,
+    },
     /// The record of what was connected cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -112,7 +120,7 @@ impl ConnectError {
     /// What could be put in by hand, where settings are left alone.
     pub fn by_hand(&self) -> Option<&str> {
         match self {
-            Self::Unfit { by_hand, .. } => by_hand.as_deref(),
+            Self::Unfit { by_hand, .. } | Self::Unwritten { by_hand, .. } => by_hand.as_deref(),
             _ => None,
         }
     }

@@ -50,28 +50,44 @@ pub(crate) fn resolved(path: &Path, scope: Scope, folder: &Path) -> Result<PathB
 
 /// What is in a file that this user may change; nothing where it is not there.
 pub(crate) fn read(file: &Path) -> Result<Option<Found>, ConnectError> {
+    let found = look(file)?;
+    may_change(file)?;
+    Ok(found)
+}
+
+/// What is in a file, whoever may change it; nothing where it is not there.
+pub(crate) fn look(file: &Path) -> Result<Option<Found>, ConnectError> {
     let failed = |source| ConnectError::Io { path: file.to_owned(), source };
-    let found = match fs::metadata(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        found => found.map_err(failed)?,
-    };
+    let Some(found) = metadata(file)? else { return Ok(None) };
     if !found.is_file() || found.len() > MAX_BYTES {
         return Err(ConnectError::NoFile { path: file.to_owned(), most: MAX_BYTES });
     }
+    let text = fs::read_to_string(file).map_err(failed)?;
+    Ok(Some(Found { text, mode: found.mode() & 0o7777 }))
+}
+
+/// Refuses a file that is another user's or read-only, as in a store that makes settings by itself.
+pub(crate) fn may_change(file: &Path) -> Result<(), ConnectError> {
+    let Some(found) = metadata(file)? else { return Ok(()) };
     if found.uid() != rustix::process::geteuid().as_raw() {
         return Err(ConnectError::Foreign(file.to_owned()));
     }
-    let mode = found.mode() & 0o7777;
-    if mode & OWNER_WRITE == 0 {
+    if found.mode() & OWNER_WRITE == 0 {
         return Err(ConnectError::ReadOnly(file.to_owned()));
     }
-    let text = fs::read_to_string(file).map_err(failed)?;
-    Ok(Some(Found { text, mode }))
+    Ok(())
+}
+
+fn metadata(file: &Path) -> Result<Option<fs::Metadata>, ConnectError> {
+    match fs::metadata(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => found.map(Some).map_err(|source| ConnectError::Io { path: file.to_owned(), source }),
+    }
 }
 
 /// The text of a file of settings that is only looked at.
 pub(crate) fn text(file: &Path) -> Result<Option<String>, ConnectError> {
-    Ok(read(file)?.map(|found| found.text))
+    Ok(look(file)?.map(|found| found.text))
 }
 
 /// Puts a file in the place of what is there. After a crash the old or the new one is there, whole.

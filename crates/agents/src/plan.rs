@@ -69,6 +69,8 @@ pub struct FileChange {
     has_ours: bool,
     /// Whether there is after.
     keeps_ours: bool,
+    /// All that is to be put in, in a file that has nothing else.
+    by_hand: Option<String>,
 }
 
 /// What becomes of a file.
@@ -133,7 +135,7 @@ impl Plan {
             let index = match plan.files.iter().position(|change| change.file == file) {
                 Some(index) => index,
                 None => {
-                    let before = files::read(&file)?;
+                    let before = files::look(&file)?;
                     let after = before.as_ref().map(|found| found.text.clone());
                     let diff = String::new();
                     plan.files.push(FileChange {
@@ -144,6 +146,7 @@ impl Plan {
                         after,
                         has_ours: false,
                         keeps_ours: false,
+                        by_hand: None,
                     });
                     plan.files.len() - 1
                 }
@@ -155,6 +158,10 @@ impl Plan {
                 by_hand: edit.by_hand(),
             })?;
             change.after = after;
+            // Of several changes each is put into what the ones before it make of nothing.
+            if let Ok(Some(by_hand)) = edit.applied(change.by_hand.as_deref()) {
+                change.by_hand = Some(by_hand);
+            }
             match (edit.is_taking(), edit.is_main()) {
                 (true, true) => plan.gone.push((edit.way(), file)),
                 (false, true) => plan.put.push((edit.way(), file)),
@@ -188,6 +195,9 @@ impl Plan {
             change.keeps_ours = has_ours(&here, change.after.as_deref());
             let name = change.file.display().to_string();
             change.diff = diff::unified(&name, before.as_deref(), change.after.as_deref());
+            if change.changes() {
+                files::may_change(&change.file).map_err(|why| change.unwritten(why))?;
+            }
         }
         Ok(plan)
     }
@@ -201,8 +211,11 @@ impl Plan {
     /// are. After a crash each file is the old or the new one, whole. Blocking.
     pub fn apply(&self, record: &Record, now_ms: i64) -> Result<Applied, ConnectError> {
         for change in &self.files {
-            if files::read(&change.file)? != change.before {
+            if files::look(&change.file)? != change.before {
                 return Err(ConnectError::Changed(change.file.clone()));
+            }
+            if change.changes() {
+                files::may_change(&change.file)?;
             }
         }
         let mut written = record.read()?;
@@ -214,7 +227,7 @@ impl Plan {
                 for change in done {
                     change.put_back();
                 }
-                return Err(error);
+                return Err(change.unwritten(error));
             }
             done.push(change);
         }
@@ -264,6 +277,11 @@ impl FileChange {
     /// What would change, line by line; nothing where no line would.
     pub fn difference(&self) -> Option<Difference> {
         diff::difference(self.before_text(), self.after.as_deref())
+    }
+
+    /// Why it is not written, with what a person can put in instead.
+    fn unwritten(&self, why: ConnectError) -> ConnectError {
+        ConnectError::Unwritten { why: Box::new(why), by_hand: self.by_hand.clone() }
     }
 
     fn before_text(&self) -> Option<&str> {

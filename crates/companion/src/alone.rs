@@ -12,7 +12,7 @@ use countersign_node::host::note_hidden;
 use countersign_policy::calls::{self, CallFacts, CallRuling};
 use countersign_policy::document;
 use countersign_policy::effective::Requested;
-use countersign_policy::rules::Moment;
+use countersign_policy::rules::{Moment, as_refused};
 use countersign_protocol::edits::{DocumentEdit, EditResult};
 use countersign_protocol::history::HistoryEvent;
 use countersign_protocol::ids::AgentId;
@@ -101,7 +101,7 @@ pub fn refuses_tool(paths: &Paths, agent: &AgentId, session: Option<&str>, tool:
     let moment = Moment { agent: agent.as_str(), session, now_ms, uses: &rules.uses };
     let call = CallFacts { tool: tool.to_owned(), ..CallFacts::default() };
     if let Some(CallRuling::Deny(at)) = calls::ruling(&live, &call, moment) {
-        let said = live.get(at).map(|rule| rule.note.clone().unwrap_or_else(|| rule.id.clone()));
+        let said = live.get(at).map(|rule| as_refused(&calls::describe(rule), rule.note.as_deref()));
         return Some(format!("refused by a rule: {}", said.unwrap_or_default()));
     }
     let store = Store::read(&paths.openclaw_state);

@@ -97,13 +97,29 @@ fn o451_bare_strings_are_entries() {
 fn o452_o453_o457_o458_values_of_the_wrong_kind_make_it_unusable() {
     for agents in [
         json!({ "main": { "allowlist": [{ "pattern": " " }] } }),
-        json!({ "main": { "allowlist": [{ "pattern": "/a", "lastUsedAt": null }] } }),
+        json!({ "main": { "allowlist": [{ "pattern": "/a", "lastUsedAt": "now" }] } }),
+        json!({ "main": { "allowlist": [{ "pattern": "/a", "source": null }] } }),
+        json!({ "main": { "allowlist": [{ "pattern": "/a", "lastResolvedPath": null }] } }),
+        json!({ "main": { "mcpTools": [{ "server": "s", "tool": "t", "source": "allow-always", "addedAt": 1, "lastUsedAt": null }] } }),
         json!({ "__proto__": {} }),
         json!({ "main": { "autoAllowSkills": "yes" } }),
         json!({ "main": { "allowlist": [7] } }),
     ] {
         check_unusable(&json!({ "version": 1, "agents": agents }).to_string());
     }
+}
+
+#[test]
+fn a_use_that_is_null_is_one_that_never_was() {
+    let text = |uses: &str| {
+        format!(r#"{{"version":1,"agents":{{"main":{{"allowlist":[{{"pattern":"/a"{uses}}}]}}}}}}"#)
+    };
+    let nulls = usable(&text(r#","lastUsedAt":null,"lastUsedCommand":null"#));
+    let (with, without) =
+        (views(&nulls, &|_| Refusals::None), views(&usable(&text("")), &|_| Refusals::None));
+    assert_eq!(with, without);
+    // As the peers do, it stays where it is.
+    assert!(document::serialise(&normalised(&nulls, &mut ids())).contains("null"));
 }
 
 #[test]
@@ -296,8 +312,10 @@ fn edits_that_make_no_sense_change_nothing_and_say_what_is_wrong() {
         set("x", PolicyField::Ask, Some("sometimes")),
         "ask: expected one of off, on-miss, always, got \"sometimes\"",
     );
-    check(add("x", " ", None), "pattern:  ");
-    check(add("x", "=command:aeeea9528b56de06", None), "pattern: =command:aeeea9528b56de06");
+    let pattern = "expected a pattern such as /usr/bin/git, not blank and not beginning with =, got";
+    check(add("x", " ", None), &format!("{pattern} \" \""));
+    let command = "=command:aeeea9528b56de06";
+    check(add("x", command, None), &format!("{pattern} {command:?}"));
     check(add("x", "/a", Some("other")), "source: expected one of allow-always, got \"other\"");
     check(add(" ", "/a", None), "agent:  ");
     check(add("__proto__", "/a", None), "agent: __proto__");

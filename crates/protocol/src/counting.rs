@@ -74,5 +74,13 @@ ui_words! {
         Replaceable,
         /// What would run cannot be pinned.
         Unpinned,
+        /// It names a tool that runs commands or changes files, and no name says which.
+        ToolActs,
+        /// It names a tool that fetches, and not from where.
+        ToolFetches,
+        /// It names tools by a pattern.
+        ToolPattern,
+        /// It is about a file that something runs or obeys by itself.
+        RunsByItself,
     }
 }

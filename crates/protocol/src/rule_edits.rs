@@ -225,6 +225,10 @@ ui! {
         pub note: Option<Shown>,
         /// Whether it counts.
         pub state: RuleState,
+        /// Why it lets no call be made, whatever is asked about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub uncounted: Option<Uncounted>,
         /// Calls that it has let through.
         pub uses: u32,
         /// Unix milliseconds.
@@ -293,7 +297,7 @@ ui! {
         pub loosenings: Vec<Loosening>,
         /// Edits that take it back.
         pub undo: Vec<RuleEdit>,
-        /// What came of each rule for a program that was added or changed and allows, in their order.
+        /// What came of each rule that was added or changed and allows, in their order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[ts(optional, as = "Option<Vec<Comes>>")]
         pub comes: Vec<Comes>,

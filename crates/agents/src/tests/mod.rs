@@ -369,7 +369,17 @@ fn a_file_that_is_not_ours_to_write_is_left_alone() {
     let machine = Machine::new();
     let path = machine.has(agent("gemini"), "{}");
     fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-    assert!(matches!(machine.install(agent("gemini")), Err(ConnectError::ReadOnly(_))));
+    let error = machine.install(agent("gemini")).unwrap_err();
+    assert!(error.to_string().ends_with("is read-only"), "{error}");
+    let by_hand = error.by_hand().unwrap().to_owned();
+    assert!(by_hand.contains("hook gemini"), "{by_hand}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+    // What was put in by hand is there, whoever may write it.
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    fs::write(&path, &by_hand).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+    assert!(machine.install(agent("gemini")).is_ok());
+    assert_eq!(fs::read_to_string(&path).unwrap(), by_hand);
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     assert!(matches!(machine.install(agent("gemini")), Err(ConnectError::NoFile { .. })));

@@ -1,7 +1,7 @@
 //! Changing the rule document, with the edits that take a change back.
 
 use countersign_policy::calls::{self, CallProblem};
-use countersign_policy::counts::{Idle, rule_never};
+use countersign_policy::counts::{Idle, call_never, rule_never};
 use countersign_policy::rules::{self, PRESETS, RuleProblem, Unproven};
 use countersign_policy::workspaces::{self, WorkspaceProblem};
 use countersign_protocol::document::WILDCARD_AGENT;
@@ -39,7 +39,7 @@ pub enum RuleEditError {
     #[error("the rule has a blank id")]
     NoId,
     /// No such preset.
-    #[error("there is no preset {0}")]
+    #[error("there is no preset {0:?}; there are {known}", known = known_presets())]
     NoPreset(String),
     /// Something in the rule contradicts itself.
     #[error("the rule cannot be stored: {0}")]
@@ -50,6 +50,9 @@ pub enum RuleEditError {
     /// It allows nothing, whatever is asked about.
     #[error("the rule cannot be stored: it never counts: {0}")]
     Idle(Idle),
+    /// The same of one about calls.
+    #[error("the rule cannot be stored: it never counts: {0}")]
+    IdleCall(Idle),
     /// Something in what a rule about calls is about does.
     #[error("the rule cannot be stored: {0}")]
     Call(CallProblem),
@@ -179,7 +182,7 @@ fn apply_one(
             }
             let rule = draft.into_rule((stamp.new_id)(), stamp.now_ms, stamp.from.clone());
             rule.check()?;
-            calls::prove(&rule)?;
+            prove_call(&rule)?;
             Some(insert(document, usize::MAX, rule)?)
         }
         RuleEdit::OpenWorkspace { rule } => return open(document, rule, stamp),
@@ -205,7 +208,9 @@ fn apply_one(
                 draft.into_rule(old.id.clone(), old.created_at_ms, old.from.clone())
             })?;
             let new = find(&document.calls, id).ok().and_then(|at| document.calls.get(at));
-            new.map_or(Ok(()), calls::prove)?;
+            if let Some(new) = new.filter(|new| new.about != old.about || new.effect != old.effect) {
+                prove_call(new)?;
+            }
             Some(RuleEdit::ReplaceCallRule { id: id.clone(), rule: says_of_calls(&old) })
         }
         RuleEdit::ReplaceWorkspace { id, rule: draft } => {
@@ -310,12 +315,13 @@ fn switch(
     to: PresetSwitch,
 ) -> Result<Option<RuleEdit>, RuleEditError> {
     let is_on = presets.iter().any(|preset| preset == name);
+    // One of another version that is on can still be switched off.
+    if !is_on && !PRESETS.iter().any(|preset| preset.name == name) {
+        return Err(RuleEditError::NoPreset(name.to_owned()));
+    }
     let back = match (to, is_on) {
         (PresetSwitch::On, true) | (PresetSwitch::Off, false) => return Ok(None),
         (PresetSwitch::On, false) => {
-            if !PRESETS.iter().any(|preset| preset.name == name) {
-                return Err(RuleEditError::NoPreset(name.to_owned()));
-            }
             presets.push(name.to_owned());
             PresetSwitch::Off
         }
@@ -325,6 +331,10 @@ fn switch(
         }
     };
     Ok(Some(RuleEdit::SwitchPreset { name: name.to_owned(), to: back }))
+}
+
+fn known_presets() -> String {
+    PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
 }
 
 /// A rule of one of the lists.
@@ -438,6 +448,13 @@ fn prove(rule: &CommandRule) -> Result<(), RuleEditError> {
     rules::prove(rule)?;
     let idle = if rule.from == RuleOrigin::Typed { rule_never(rule) } else { None };
     idle.map_or(Ok(()), |idle| Err(idle.into()))
+}
+
+/// The same of a rule about calls.
+fn prove_call(rule: &CallRule) -> Result<(), RuleEditError> {
+    calls::prove(rule)?;
+    let idle = if rule.from == RuleOrigin::Typed { call_never(rule) } else { None };
+    idle.map_or(Ok(()), |idle| Err(RuleEditError::IdleCall(idle)))
 }
 
 /// Whether two rules are about the same commands and do the same with them, for whom and how long apart.

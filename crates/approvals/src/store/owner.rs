@@ -13,11 +13,13 @@ use crate::ports::Ports;
 use countersign_policy::counts::{Idle, entry_never};
 use countersign_policy::currency;
 use countersign_policy::document::{self, Parsed, Use};
+use countersign_policy::effective::{BUILT_IN, Effective};
 use countersign_protocol::document::{Document, FILE_NAME, SOCKET_NAME};
 use countersign_protocol::edits::{DocumentEdit, EditResult, PolicyField};
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::socket::PolicySnapshot;
 use countersign_protocol::state::StoreState;
+use countersign_protocol::vocabulary::{Ask, Security};
 use rustix::fs::Mode;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -244,9 +246,18 @@ impl DocumentOwner {
             owner.check_base(change.base_hash.as_deref(), current)?;
             let mut fresh = || owner.ports.ids.uuid();
             let base = base(current, &mut fresh)?;
-            let edited = document::apply(&base, &change.edits, &mut fresh)?;
+            let mut edited = document::apply(&base, &change.edits, &mut fresh)?;
             let before = current.document.clone().unwrap_or_else(document::empty);
-            let loosenings = document::loosenings(&before, &edited.document);
+            let mut loosenings = document::loosenings(&before, &edited.document);
+            if current.document.is_none() && !loosenings.is_empty() {
+                // The first document may let more run than none does. What tightens begins with what holds.
+                let Effective { security, ask, ask_fallback, .. } = BUILT_IN;
+                let held = written_out((security.value, ask.value, ask_fallback.value), &mut fresh)?;
+                let strict = document::apply(&held, &change.edits, &mut fresh)?;
+                if document::loosenings(&before, &strict.document).is_empty() {
+                    (edited, loosenings) = (strict, Vec::new());
+                }
+            }
             let applied = loosenings.is_empty() || change.looser == Looser::Confirmed;
             let undo = if applied { edited.undo } else { Vec::new() };
             let then = EditResult {
@@ -649,15 +660,23 @@ fn base(current: &Current, fresh: &mut dyn FnMut() -> String) -> Result<Document
 /// The values are written out because releases disagree about what an absent one means: deny, or run
 /// everything (docs/protocol/document.md, "Built-in values").
 fn first_run(fresh: &mut dyn FnMut() -> String) -> Result<Document, StoreError> {
+    written_out((Security::Allowlist, Ask::OnMiss, Security::Deny), fresh)
+}
+
+/// A document that says these values of security, ask and fallback, and nothing else.
+fn written_out(
+    (security, ask, ask_fallback): (Security, Ask, Security),
+    fresh: &mut dyn FnMut() -> String,
+) -> Result<Document, StoreError> {
     let values = [
-        (PolicyField::Security, "allowlist"),
-        (PolicyField::Ask, "on-miss"),
-        (PolicyField::AskFallback, "deny"),
+        (PolicyField::Security, security.to_string()),
+        (PolicyField::Ask, ask.to_string()),
+        (PolicyField::AskFallback, ask_fallback.to_string()),
     ];
     let edits = values.map(|(field, value)| DocumentEdit::SetPolicy {
         scope: "defaults".to_owned(),
         field,
-        value: Some(value.to_owned()),
+        value: Some(value),
     });
     Ok(document::apply(&document::empty(), &edits, fresh)?.document)
 }

@@ -1,8 +1,8 @@
 //! `countersign box`: folders that are open for agents. What opens one needs a person in the app's window.
 
-use super::Exit;
 use super::output::Output;
 use super::rules::{self, Row, edit, here, lasting, read, until_ms};
+use super::{Exit, absent};
 use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use countersign_core::paths::{Paths, process_environment};
@@ -48,7 +48,7 @@ pub(crate) enum BoxCommand {
     },
 }
 
-/// Arguments of `box open`.
+// Arguments of `box open`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OpenArgs {
     /// The folder, with everything below it [default: the current one].
@@ -79,7 +79,7 @@ pub(crate) struct OpenArgs {
     note: Option<String>,
 }
 
-/// Arguments of `box place`.
+// Arguments of `box place`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlaceArgs {
     /// A file or folder, with everything below it.
@@ -129,6 +129,7 @@ pub(super) async fn boxes(paths: &Paths, command: BoxCommand, output: &Output) -
             let exit = edit(paths, vec![RuleEdit::OpenWorkspace { rule: draft.clone() }], output).await?;
             if matches!(exit, Exit::Ok) {
                 say_what_outlasts(paths, &draft, output);
+                absent::say_of_places(&draft.places, output);
             }
             Ok(exit)
         }
@@ -138,7 +139,14 @@ pub(super) async fn boxes(paths: &Paths, command: BoxCommand, output: &Output) -
             let open = rules.workspaces.iter().map(Row::Workspace);
             rules::list(&rules, open, agent.as_deref(), "No folder is open.", output)
         }
-        BoxCommand::Place(args) => edit(paths, placed(paths, &args)?, output).await,
+        BoxCommand::Place(args) => {
+            let (edits, place) = placed(paths, &args)?;
+            let exit = edit(paths, edits, output).await?;
+            if matches!(exit, Exit::Ok) {
+                absent::say_of_places(&place, output);
+            }
+            Ok(exit)
+        }
         BoxCommand::Close { folder, agent } => {
             let edits = vec![closed(paths, folder.as_deref(), agent.as_deref())];
             edit(paths, edits, output).await
@@ -254,9 +262,9 @@ fn say_what_outlasts(paths: &Paths, draft: &WorkspaceDraft, output: &Output) {
     }
 }
 
-/// The edits that say what the innermost open folder around one has otherwise. Where it is open for all and
-/// one agent is meant, that agent gets a rule of its own beside the other one.
-fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<Vec<RuleEdit>> {
+/// The edits that say what the innermost open folder around one has otherwise, and what that is. Where it is
+/// open for all and one agent is meant, that agent gets a rule of its own beside the other one.
+fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<(Vec<RuleEdit>, Option<WorkspacePlace>)> {
     let folder = here(args.folder.as_deref())?;
     let path = meant(&args.path)?;
     // What became a link since it was named is known by the name that it had.
@@ -280,7 +288,7 @@ fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<Vec<RuleEdit>> {
         let (own, of_all): (Vec<_>, Vec<_>) = meant.into_iter().partition(|rule| rule.agent == *agent);
         if let (true, Some(rule), Some(place)) = (own.is_empty(), of_all.first(), &place) {
             let rule = WorkspaceDraft { agent: agent.clone(), places: vec![place.clone()], ..rule.draft() };
-            return Ok(vec![RuleEdit::OpenWorkspace { rule }]);
+            return Ok((vec![RuleEdit::OpenWorkspace { rule }], Some(place.clone())));
         }
         meant = own;
     }
@@ -291,7 +299,8 @@ fn placed(paths: &Paths, args: &PlaceArgs) -> anyhow::Result<Vec<RuleEdit>> {
         draft.places.extend(place.clone());
         RuleEdit::ReplaceWorkspace { id: rule.id.clone(), rule: draft }
     });
-    Ok(edits.collect())
+    let edits = edits.collect();
+    Ok((edits, place))
 }
 
 /// The real path of what is there; of what is not, the absolute one.

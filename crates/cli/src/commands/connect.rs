@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What to connect, and how.
+// What to connect, and how.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ConnectArgs {
     /// Which agents, by name.

@@ -24,6 +24,7 @@ use countersign_peers::gateway::TOKEN_FILE;
 use countersign_peers::runner;
 use countersign_policy::document;
 use countersign_protocol::control::{ControlRequest, ControlResponse, TurnedAway};
+use countersign_protocol::document::SOCKET_NAME;
 use countersign_protocol::limits::SOCKET_TOKEN_CHARACTERS;
 use countersign_protocol::meaning::{Standing, UnaskedPlace};
 use countersign_protocol::rule_edits::RulesState;
@@ -277,6 +278,20 @@ fn token(current: &Current) -> Option<Finding> {
     })
 }
 
+/// What helps where the socket cannot be served. A document may name another place than the usual one, which
+/// another machine or nobody has: then it is the document that says something wrong.
+fn in_the_way(current: &Current, paths: &Paths) -> String {
+    let again = "the app tries again by itself";
+    let named = endpoint_in(current, paths).map(|(path, _)| path);
+    match named.filter(|path| *path != paths.openclaw_state.join(SOCKET_NAME)) {
+        Some(_) => format!(
+            "take socket.path out of {}, which names this place, or remove what is in the way there; {again}",
+            current.path.display()
+        ),
+        None => format!("remove what is in the way; {again}"),
+    }
+}
+
 /// What the app says of its socket, compared with who answers there.
 async fn socket(paths: &Paths, app: &Result<App, ControlError>, current: &Current) -> Finding {
     match app {
@@ -288,7 +303,7 @@ async fn socket(paths: &Paths, app: &Result<App, ControlError>, current: &Curren
             SocketState::Retrying { problem: reason } => problem(
                 "approval socket",
                 format!("{}: {reason}", status.socket_path),
-                "remove what is in the way; the app tries again by itself".to_owned(),
+                in_the_way(current, paths),
             ),
             SocketState::Off { reason } => {
                 problem("approval socket", format!("off: {reason}"), "mend the document first".to_owned())

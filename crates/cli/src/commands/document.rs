@@ -5,7 +5,7 @@ use super::counting;
 use super::explain;
 use super::output::Output;
 use super::policy_eval::{self, EvalArgs};
-use super::{AgentArg, Exit};
+use super::{AgentArg, Asked, Exit};
 use clap::{Args, Subcommand};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{self, RuleStore};
@@ -39,7 +39,7 @@ pub(crate) enum PolicyCommand {
     Eval(EvalArgs),
 }
 
-/// Arguments of `policy set`.
+// Arguments of `policy set`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SetArgs {
     /// `defaults`, `*` for all agents, or an agent id.
@@ -194,12 +194,12 @@ pub(super) async fn allowlist(
                         writeln!(out, "    {}", counting::why(uncounted))?;
                     }
                 }
-                if rows.is_empty() {
+                if rows.is_empty() && !matches!(view.state, StoreState::Unreadable { .. }) {
                     writeln!(out, "No entries.")?;
                 }
                 Ok(())
             })?;
-            Ok(Exit::Ok)
+            Ok(unless_unusable(&view.path, &view.state, output).unwrap_or(Exit::Ok))
         }
         AllowlistCommand::Add { agent, pattern } => {
             let add = DocumentEdit::AddEntry { agent: agent.agent, pattern, arg_pattern: None, source: None };
@@ -234,6 +234,7 @@ pub(super) async fn allowlist(
                 cwd: Some(cwd.absolute()?),
             };
             let result = core.host.test(&params).await;
+            let current = core.store.current();
             core.stop().await;
             output.result(&result, |out| {
                 for step in &result.trace {
@@ -241,6 +242,9 @@ pub(super) async fn allowlist(
                 }
                 Ok(())
             })?;
+            if let Some(exit) = unless_unusable(&current.path.display().to_string(), &current.state, output) {
+                return Ok(exit);
+            }
             Ok(match result.verdict {
                 TestVerdict::Allow | TestVerdict::Contain => Exit::Ok,
                 TestVerdict::Ask => Exit::Failed,
@@ -253,11 +257,11 @@ pub(super) async fn allowlist(
 /// Through the app when it runs, so that a person can confirm; else directly, tightening only.
 async fn edit(paths: &Paths, edits: Vec<DocumentEdit>, output: &Output) -> anyhow::Result<Exit> {
     let request = ControlRequest::Edit { base_hash: None, edits: edits.clone() };
-    let result = match super::confirmed(paths, &request, output).await {
-        Ok(ControlResponse::Edited { result }) => result,
+    let (result, asked) = match super::confirmed(paths, &request, output).await {
+        Ok(ControlResponse::Edited { result }) => (result, Asked::InVain),
         Ok(ControlResponse::Error { message }) => anyhow::bail!(message),
         Ok(other) => anyhow::bail!("expected the outcome of an edit, got {other:?}"),
-        Err(ControlError::NotRunning) => alone::edit_document(paths, edits).await?,
+        Err(ControlError::NotRunning) => (alone::edit_document(paths, edits).await?, Asked::Nobody),
         Err(error) => return Err(error.into()),
     };
     counting::tell(&result.comes, output);
@@ -268,10 +272,7 @@ async fn edit(paths: &Paths, edits: Vec<DocumentEdit>, output: &Output) -> anyho
         if result.loosenings.is_empty() {
             return writeln!(out, "Nothing to change.");
         }
-        writeln!(
-            out,
-            "Not changed: it lets more run than before, and nobody confirmed that in the app's window."
-        )?;
+        writeln!(out, "{}", asked.not_changed())?;
         for loosening in &result.loosenings {
             let field = loosening.field.map(|field| format!(" {field:?}")).unwrap_or_default();
             let scope = display::escape(&loosening.scope);
@@ -320,6 +321,15 @@ fn view(
         effective,
         beside,
     }
+}
+
+/// Says that a document cannot be used, where that is so; what is said beside it is not what it says.
+fn unless_unusable(path: &str, state: &StoreState, output: &Output) -> Option<Exit> {
+    if !matches!(state, StoreState::Unreadable { .. }) {
+        return None;
+    }
+    output.note(&format!("{path}: {}", state_word(state)));
+    Some(Exit::Failed)
 }
 
 fn state_word(state: &StoreState) -> String {

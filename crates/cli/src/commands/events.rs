@@ -11,7 +11,7 @@ use countersign_protocol::session_events::SessionEvent;
 use serde::Serialize;
 use std::time::Duration;
 
-/// Arguments of `events`.
+// Arguments of `events`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EventsArgs {
     /// The session.

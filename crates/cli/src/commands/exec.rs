@@ -1,6 +1,7 @@
 //! `countersign exec` and `countersign ask`: through the app when it runs, else under the fallback.
 
 use super::output::Output;
+use super::waiting::{self, Wanted};
 use super::{AgentArg, CwdArg, Exit};
 use anyhow::Context;
 use clap::Args;
@@ -29,7 +30,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Arguments of `exec`.
+// Arguments of `exec`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ExecArgs {
     #[command(flatten)]
@@ -53,7 +54,7 @@ pub(crate) struct ExecArgs {
     command: Vec<String>,
 }
 
-/// What is around it. Without these it runs in a box where its folder is open, and else as the policy says.
+// What is around it. Without these it runs in a box where its folder is open, and else as the policy says.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[group(multiple = false)]
 struct WallsArgs {
@@ -77,8 +78,8 @@ impl WallsArgs {
     }
 }
 
-/// Where it is to run. With any of these the app sends it there, by what is set for its agent and its
-/// session; without them it runs on this machine under the policy.
+// Where it is to run. With any of these the app sends it there, by what is set for its agent and its
+// session; without them it runs on this machine under the policy.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Where it runs")]
 struct RouteArgs {
@@ -103,7 +104,7 @@ impl RouteArgs {
     }
 }
 
-/// Arguments of `ask`.
+// Arguments of `ask`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AskArgs {
     #[command(flatten)]
@@ -120,7 +121,7 @@ pub(crate) struct AskArgs {
     command: Vec<String>,
 }
 
-/// How long a person may take.
+// How long a person may take.
 #[derive(Args, Clone, Debug)]
 struct WaitArg {
     /// How long the person may take to answer, in seconds.
@@ -171,6 +172,8 @@ pub(super) async fn exec(paths: &Paths, args: ExecArgs, output: &Output) -> anyh
     if route.is_given() {
         return routed(paths, request, route, args.wait.wait, overall, output).await;
     }
+    let command = display::shell_quoted(&request.command);
+    let wanted = Wanted { agent: request.agent_id.as_deref().unwrap_or_default(), command: &command };
     let answer = match endpoint(paths) {
         Some((socket, token)) => {
             let now_ms = countersign_approvals::ports::Ports::system().clock.now_ms();
@@ -183,7 +186,8 @@ pub(super) async fn exec(paths: &Paths, args: ExecArgs, output: &Output) -> anyh
                     }
                 }
             };
-            match unless_silent(&socket, args.wait.wait, asked).await {
+            let asked = unless_silent(&socket, args.wait.wait, asked);
+            match waiting::telling(paths, wanted, output, asked).await {
                 Ok(Err(error @ ClientError::NoApp { .. })) => {
                     Presence::of(paths, Some(&socket)).proves_absence(error.to_string()).map(|()| None)
                 }
@@ -225,7 +229,9 @@ pub(super) async fn ask(paths: &Paths, args: AskArgs, output: &Output) -> anyhow
     };
     let answer = match endpoint(paths) {
         Some((socket, token)) => {
-            match client::ask(&socket, &token, &request, args.wait.wait + MARGIN).await {
+            let asked = client::ask(&socket, &token, &request, args.wait.wait + MARGIN);
+            let wanted = Wanted { agent: &args.agent.agent, command: &request.command };
+            match waiting::telling(paths, wanted, output, asked).await {
                 Err(error @ ClientError::NoApp { .. }) => {
                     Presence::of(paths, Some(&socket)).proves_absence(error.to_string()).map(|()| None)
                 }
@@ -275,10 +281,12 @@ async fn routed(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let RouteArgs { host, node, security, ask } = route;
+    let (agent, command) = (exec.agent_id.clone().unwrap_or_default(), display::shell_quoted(&exec.command));
     let request = ControlRequest::Run { exec: Box::new(exec), host, node, security, ask };
     let control = paths.control_socket();
-    let asked = control::call(&control, &request, overall);
-    let answer = match unless_silent(&control, wait, asked).await {
+    let asked = unless_silent(&control, wait, control::call(&control, &request, overall));
+    let wanted = Wanted { agent: &agent, command: &command };
+    let answer = match waiting::telling(paths, wanted, output, asked).await {
         Ok(Err(ControlError::Unreachable(unreached))) | Err(unreached) => {
             return not_run(&silence(&unreached), Exit::Expired, true, None, output);
         }
@@ -440,9 +448,19 @@ fn not_run(
             ExecReport { ran: false, app, route, payload: None, error: Some(error), exit: exit.code() };
         output.result(&report, |_| Ok(()))?;
     } else {
-        output.note(&error.message);
+        output.note(&in_words(error));
     }
     Ok(exit)
+}
+
+/// Why it was not run, in the peers' words and in those that keep an agent from looking for another way.
+fn in_words(error: &ExecError) -> String {
+    let more = match error.reason.as_deref() {
+        Some("user-denied") => "the person denied this; do not try it another way",
+        Some("allowlist-miss") => "the policy does not allow it, and says that nobody is to be asked",
+        _ => return error.message.clone(),
+    };
+    format!("{}: {more}", error.message)
 }
 
 /// An app that is there and says nothing: a denial. What it had started already may still run.

@@ -17,7 +17,7 @@ use countersign_protocol::state::PageEnd;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Arguments of `history`.
+// Arguments of `history`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct HistoryArgs {
     /// Keep printing what is added.

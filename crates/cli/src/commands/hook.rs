@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Which agent calls, or is to be set up.
+// Which agent calls, or is to be set up.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum HookCommand {
@@ -65,7 +65,7 @@ pub(super) enum HookCommand {
     Install(InstallArgs),
 }
 
-/// How calls are answered. What is printed is always the agent's JSON, with --json and without.
+// How calls are answered. What is printed is always the agent's JSON, with --json and without.
 #[derive(Args, Clone, Debug)]
 pub(super) struct CallArgs {
     /// The agent's name in the inbox and in rules [default: the hook's; for generic what the call
@@ -89,7 +89,7 @@ pub(super) struct CallArgs {
     event: Option<EventArg>,
 }
 
-/// What to set up.
+// What to set up.
 #[derive(Args, Clone, Debug)]
 pub(super) struct InstallArgs {
     /// Which agent.

@@ -12,7 +12,7 @@ use countersign_protocol::ui::Card;
 use serde::Serialize;
 use std::time::Duration;
 
-/// Arguments of `deny`.
+// Arguments of `deny`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DenyArgs {
     /// The request to deny, as `pending` lists it.

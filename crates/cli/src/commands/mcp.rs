@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// For whom, and over what.
+// For whom, and over what.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct McpArgs {
     /// Agent that the calls count as [default: the name that the client gives itself].

@@ -2,6 +2,7 @@
 //! changed, tighten, list and deny; it can never allow, and what it loosens waits for a person in
 //! the app's window.
 
+mod absent;
 mod boxes;
 mod connect;
 mod counting;
@@ -23,6 +24,7 @@ mod service;
 mod session;
 mod status;
 mod tool_policy;
+mod waiting;
 
 use clap::{Args, Parser, Subcommand};
 use countersign_companion::control::{self, ControlError};
@@ -164,7 +166,8 @@ enum Command {
     Doctor,
 }
 
-/// Which agent.
+// Which agent. Arguments have no `///` of their own anywhere here: it would stand above the help of each
+// command that takes them, in place of what the command does.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AgentArg {
     /// Agent id; `*` means all agents where that makes sense.
@@ -172,7 +175,7 @@ pub(crate) struct AgentArg {
     agent: String,
 }
 
-/// Where a command runs.
+// Where a command runs.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CwdArg {
     /// Working directory [default: the current one].
@@ -270,6 +273,30 @@ async fn confirmed(
     answer.await
 }
 
+/// Whether somebody was there to confirm what loosens.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Asked {
+    /// The app runs, and nobody said yes in its window.
+    InVain,
+    /// No app runs.
+    Nobody,
+}
+
+impl Asked {
+    /// Why a change that loosens was not made.
+    pub(crate) const fn not_changed(self) -> &'static str {
+        match self {
+            Self::InVain => {
+                "Not changed: it lets more run than before, and nobody confirmed that in the app's window."
+            }
+            Self::Nobody => {
+                "Not changed: it lets more run than before, and the app is not running, so nobody can confirm that. \
+                 Start it, give this command again, and confirm in its window:"
+            }
+        }
+    }
+}
+
 /// A person may take two minutes to confirm in the window.
 const CONFIRM_WAIT: Duration = Duration::from_secs(130);
 
@@ -292,6 +319,33 @@ mod tests {
         assert!(Cli::try_parse_from(["countersign", "allow", "x"]).is_err());
         assert!(Cli::try_parse_from(["countersign", "approve", "x"]).is_err());
         assert!(Cli::try_parse_from(["countersign", "exec", "--", "id", "--json"]).is_ok());
+    }
+
+    /// The help of a command, by the words that lead to it.
+    fn help(path: &[String]) -> String {
+        let words = std::iter::once("countersign").chain(path.iter().map(String::as_str)).chain(["--help"]);
+        Cli::try_parse_from(words).unwrap_err().to_string()
+    }
+
+    fn check_help(path: &[String]) {
+        let help = help(path);
+        let Some((_, listed)) = help.split_once("\nCommands:\n") else { return };
+        let rows = listed.lines().take_while(|line| !line.is_empty());
+        let rows = rows.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
+        for (name, said) in rows.filter_map(|row| row.split_once(' ')).filter(|(name, _)| *name != "help") {
+            let inner = [path, &[name.to_owned()]].concat();
+            let own = self::help(&inner).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(
+                own.starts_with(said.trim()),
+                "{inner:?}: {said:?} is listed, and its help begins {own:?}"
+            );
+            check_help(&inner);
+        }
+    }
+
+    #[test]
+    fn the_help_of_each_command_begins_as_it_is_listed() {
+        check_help(&[]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use countersign_conformance::{Profile, Surroundings, answer_all};
 use std::io;
 use std::path::PathBuf;
 
-/// Arguments of `policy eval`.
+// Arguments of `policy eval`.
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = FORMAT)]
 pub(crate) struct EvalArgs {

@@ -2,7 +2,7 @@
 //! once; what loosens needs a person in the app's window.
 
 use super::output::Output;
-use super::{Exit, counting};
+use super::{Asked, Exit, absent, counting};
 use countersign_companion::alone;
 use countersign_companion::control::ControlError;
 use countersign_companion::desk::{rules_view as view, tell_lapsed};
@@ -13,7 +13,7 @@ use countersign_approvals::rules::RuleStore;
 use countersign_core::paths::Paths;
 use countersign_node::executor::sandbox::{Environs, Lapsed};
 use countersign_node::host::named_destination;
-use countersign_policy::display;
+use countersign_policy::{calls, display};
 use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::rule_edits::{
     CallRuleView, PresetSwitch, PresetView, RuleEdit, RuleState, RuleView, RulesState, RulesView,
@@ -73,7 +73,7 @@ pub(crate) enum PresetCommand {
     },
 }
 
-/// Arguments of `rules add`.
+// Arguments of `rules add`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AddArgs {
     #[command(flatten)]
@@ -90,7 +90,7 @@ pub(crate) struct AddArgs {
     uses: Option<u32>,
 }
 
-/// Arguments of `rules deny`.
+// Arguments of `rules deny`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DenyArgs {
     #[command(flatten)]
@@ -100,7 +100,7 @@ pub(crate) struct DenyArgs {
     subcommand: Option<String>,
 }
 
-/// What a rule is about: one of these.
+// What a rule is about: one of these.
 #[derive(Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 struct SubjectArgs {
@@ -130,7 +130,7 @@ struct SubjectArgs {
     file: Option<PathBuf>,
 }
 
-/// What every rule may say.
+// What every rule may say.
 #[derive(Args, Clone, Debug)]
 struct AboutArgs {
     #[command(flatten)]
@@ -178,7 +178,14 @@ pub(super) async fn rules(paths: &Paths, command: RulesCommand, output: &Output)
             Ok(Exit::Ok)
         }
         RulesCommand::Add(args) => edit(paths, vec![added(args)?], output).await,
-        RulesCommand::Deny(args) => edit(paths, vec![denied(args)?], output).await,
+        RulesCommand::Deny(args) => {
+            let denied = denied(args)?;
+            let exit = edit(paths, vec![denied.clone()], output).await?;
+            if let (RuleEdit::AddRule { rule }, Exit::Ok) = (&denied, exit) {
+                absent::say_of_program(paths, rule, output);
+            }
+            Ok(exit)
+        }
         RulesCommand::Remove { id } => {
             let id = find(&read(paths), &id)?.id().to_owned();
             edit(paths, vec![RuleEdit::RemoveRule { id }], output).await
@@ -221,7 +228,10 @@ fn added(args: AddArgs) -> anyhow::Result<RuleEdit> {
         return Ok(RuleEdit::AddCallRule { rule: about.call_draft(RuleEffect::Allow, call, uses) });
     }
     let arguments = match exact {
-        Some(args) => ArgumentRule::Exact { args, folder: here(about.folder.as_deref())? },
+        Some(args) => {
+            let folder = about.folder.as_deref().map(|folder| of_option("--folder", folder));
+            ArgumentRule::Exact { args, folder: folder.unwrap_or_else(|| here(None))? }
+        }
         None => about_words(subcommand.as_deref()),
     };
     Ok(RuleEdit::AddRule { rule: about.draft(RuleEffect::Allow, arguments, uses)? })
@@ -253,9 +263,10 @@ impl AboutArgs {
     /// What the rule is about where that is no program.
     fn call(&self) -> anyhow::Result<Option<CallSubject>> {
         let SubjectArgs { changes, host, tool, reach, registries, program: _, file: _ } = &self.subject;
-        let within = || self.folder.as_deref().map(|folder| here(Some(folder))).transpose();
+        let within = || self.folder.as_deref().map(|folder| of_option("--folder", folder)).transpose();
         if let Some(folder) = changes {
-            return Ok(Some(CallSubject::Files { below: here(Some(folder))?, names: self.names.clone() }));
+            let below = of_option("--changes", folder)?;
+            return Ok(Some(CallSubject::Files { below, names: self.names.clone() }));
         }
         if let Some(reach) = reach {
             return Ok(Some(crossing(reach, within()?)?));
@@ -263,7 +274,7 @@ impl AboutArgs {
         if let Some(group) = registries {
             return Ok(Some(CallSubject::Registries { group: group.clone(), within: within()? }));
         }
-        let host = host.as_ref().map(|host| CallSubject::Host { host: host.to_lowercase() });
+        let host = host.as_deref().map(named_host).transpose()?;
         Ok(host.or_else(|| tool.as_ref().map(|tool| CallSubject::Tool { name: tool.clone() })))
     }
 
@@ -281,10 +292,7 @@ impl AboutArgs {
     ) -> anyhow::Result<RuleDraft> {
         let limits = self.limits(uses);
         let program = self.subject.program.context("--program is missing")?;
-        let folder = match &self.folder {
-            Some(folder) => Some(here(Some(folder))?),
-            None => None,
-        };
+        let folder = self.folder.as_deref().map(|folder| of_option("--folder", folder)).transpose()?;
         Ok(RuleDraft {
             agent: self.agent.unwrap_or_else(|| "*".to_owned()),
             effect,
@@ -313,6 +321,14 @@ fn crossing(text: &str, within: Option<String>) -> anyhow::Result<CallSubject> {
     Ok(CallSubject::Crossing { host, port, place, within })
 }
 
+/// What a host says, which is nothing but that.
+fn named_host(text: &str) -> anyhow::Result<CallSubject> {
+    let host = CallSubject::Host { host: text.to_owned() };
+    calls::about_as_stored(&host, |_| None)
+        .and_then(|host| calls::check(&host).map(|()| host))
+        .with_context(|| format!("--host {text:?}"))
+}
+
 /// When something ends that counts from now on, in Unix milliseconds.
 pub(super) fn until_ms(lasting: Duration) -> i64 {
     let now_ms = jiff::Timestamp::now().as_millisecond();
@@ -322,11 +338,17 @@ pub(super) fn until_ms(lasting: Duration) -> i64 {
 /// Rules compare real paths, so a link is followed now and not when the rule is used.
 pub(super) fn here(folder: Option<&Path>) -> anyhow::Result<String> {
     let folder = folder.unwrap_or(Path::new("."));
-    let real = std::fs::canonicalize(folder).with_context(|| folder.display().to_string())?;
-    anyhow::ensure!(real.is_dir(), "{} is no folder", real.display());
+    let expected = || format!("expected a folder that is there, got {:?}", folder.display().to_string());
+    let real = std::fs::canonicalize(folder).with_context(expected)?;
+    anyhow::ensure!(real.is_dir(), "{}, which is a file", expected());
     real.into_os_string()
         .into_string()
         .map_err(|path| anyhow::anyhow!("the folder must be UTF-8, got {path:?}"))
+}
+
+/// The same of an option, which is named where the folder is not there.
+fn of_option(option: &'static str, folder: &Path) -> anyhow::Result<String> {
+    here(Some(folder)).context(option)
 }
 
 fn about_words(subcommand: Option<&str>) -> ArgumentRule {
@@ -348,12 +370,33 @@ fn from_file(path: &Path) -> anyhow::Result<FromFile> {
         file.take(FILE_BYTES).read_to_string(&mut text).with_context(|| path.display().to_string())?;
     }
     let is_no_rule = || format!("{} is no rule", path.display());
-    let value: serde_json::Value = serde_json::from_str(&text).with_context(is_no_rule)?;
+    let mut value: serde_json::Value = serde_json::from_str(&text).with_context(is_no_rule)?;
+    if let Some(draft) = shown_rule(&mut value) {
+        text = serde_json::to_string(&draft)?;
+        value = draft;
+    }
+    anyhow::ensure!(
+        value.get("folder").is_none() || value.get("standing").is_none() && value.get("places").is_none(),
+        "{} is about an open folder; `countersign box open` opens one",
+        path.display()
+    );
     // From the text again, so that what is wrong is told with its place.
     Ok(match value.get("about") {
         Some(_) => FromFile::Call(serde_json::from_str(&text).with_context(is_no_rule)?),
         None => FromFile::Command(serde_json::from_str(&text).with_context(is_no_rule)?),
     })
+}
+
+/// What `rules show` printed of a stored rule, without what its store gave it.
+fn shown_rule(value: &mut serde_json::Value) -> Option<serde_json::Value> {
+    let is_view = value.get("shown").is_some();
+    let mut rule = if is_view { value.get_mut("rule")?.take() } else { value.clone() };
+    let members = rule.as_object_mut()?;
+    let mut is_stored = false;
+    for name in ["id", "createdAtMs", "from"] {
+        is_stored |= members.remove(name).is_some();
+    }
+    (is_view || is_stored).then_some(rule)
 }
 
 /// A text that does not say how long.
@@ -436,7 +479,8 @@ impl Row<'_> {
     fn uncounted(&self) -> Option<String> {
         match self {
             Self::Command(view) => view.uncounted.as_ref().map(counting::why),
-            Self::Call(_) | Self::Workspace(_) => None,
+            Self::Call(view) => view.uncounted.as_ref().map(counting::why),
+            Self::Workspace(_) => None,
         }
     }
 
@@ -547,11 +591,11 @@ fn preset_line(preset: &PresetView, out: &mut dyn Write) -> io::Result<()> {
 /// Through the app when it runs, so that a person can confirm; else directly, tightening only.
 pub(super) async fn edit(paths: &Paths, edits: Vec<RuleEdit>, output: &Output) -> anyhow::Result<Exit> {
     let request = ControlRequest::EditRules { base_hash: None, edits: edits.clone() };
-    let result = match super::confirmed(paths, &request, output).await {
-        Ok(ControlResponse::RulesEdited { result }) => result,
+    let (result, asked) = match super::confirmed(paths, &request, output).await {
+        Ok(ControlResponse::RulesEdited { result }) => (result, Asked::InVain),
         Ok(ControlResponse::Error { message }) => anyhow::bail!(message),
         Ok(other) => anyhow::bail!("expected the outcome of an edit, got {other:?}"),
-        Err(ControlError::NotRunning) => alone::edit_rules(paths, edits).await?,
+        Err(ControlError::NotRunning) => (alone::edit_rules(paths, edits).await?, Asked::Nobody),
         Err(error) => return Err(error.into()),
     };
     counting::tell(&result.comes, output);
@@ -559,10 +603,7 @@ pub(super) async fn edit(paths: &Paths, edits: Vec<RuleEdit>, output: &Output) -
         if result.applied {
             return writeln!(out, "{}", if result.undo.is_empty() { "Nothing to change." } else { "Done." });
         }
-        writeln!(
-            out,
-            "Not changed: it lets more run than before, and nobody confirmed that in the app's window."
-        )?;
+        writeln!(out, "{}", asked.not_changed())?;
         result.loosenings.iter().try_for_each(|loosening| {
             let [scope, from, to] =
                 [&loosening.scope, &loosening.from, &loosening.to].map(|text| display::escape(text));

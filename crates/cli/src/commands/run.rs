@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
-/// Which gateway to take commands from.
+// Which gateway to take commands from.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
     /// The gateway's address [default: the one in OpenClaw's node.json, else this machine's own,

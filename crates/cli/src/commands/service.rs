@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use zbus::zvariant::OwnedObjectPath;
 use zbus::{Connection, Proxy, connection};
 
-/// What to do with the service.
+// What to do with the service.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum ServiceCommand {

@@ -11,7 +11,7 @@ use countersign_protocol::route::RouteField;
 use countersign_protocol::ui::{RouteLasting, SessionView};
 use serde::Serialize;
 
-/// Subcommands of `session`.
+// Subcommands of `session`.
 #[derive(Clone, Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum SessionCommand {

@@ -11,7 +11,7 @@ use countersign_protocol::tools::{RemovedTool, ToolCaller, ToolStanding, ToolVie
 use serde::Serialize;
 use std::time::Duration;
 
-/// Subcommands of `tool-policy`.
+// Subcommands of `tool-policy`.
 #[derive(Clone, Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum ToolPolicyCommand {
@@ -20,7 +20,7 @@ pub(crate) enum ToolPolicyCommand {
     Explain(ExplainArgs),
 }
 
-/// For whom.
+// For whom.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]

@@ -3,6 +3,8 @@
 //! Before a tool, what could not be asked about is denied three times: as JSON, on standard error, and by
 //! exit code 2, which no printed text can undo. What policy or a person denied is no fault of the hook's, and
 //! Claude Code shows every exit code 2 as one: there the JSON says it alone, in the words of all releases.
+//! Newer releases (2.1.330) put "PreToolUse:TOOL hook error: " before the reason of any denial, in JSON too:
+//! no answer to this event is without it.
 //! Where Claude Code would ask the person, only the printed decision counts.
 
 use super::input::{BadInput, Called, Document};

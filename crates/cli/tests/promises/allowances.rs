@@ -137,7 +137,6 @@ fn an_allowed_host_and_an_allowed_tool_are_these_alone() -> Result<()> {
                 ("claude-code mcp__db__put_rows", json!({}), Asked),
             ],
         ),
-        (&["--tool", "Write"], &[("claude-code Write", file("a.ts"), Asked)]),
     ])
 }
 

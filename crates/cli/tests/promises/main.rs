@@ -6,10 +6,12 @@
 
 mod allowances;
 mod beside;
+mod comes;
 mod connections;
 mod folders;
 mod person;
 mod places;
 mod refusals;
 mod rig;
+mod told;
 mod tools;

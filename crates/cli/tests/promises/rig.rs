@@ -70,6 +70,14 @@ pub(crate) struct App {
 impl App {
     /// Starts one whose document says this for every agent.
     pub(crate) fn start(security: &str, ask: &str) -> Result<Self> {
+        let app = Self::start_with(security, ask, None)?;
+        let socket = app.paths.openclaw_state.join("exec-approvals.sock");
+        until("the app listens", || Ok(socket.exists().then_some(())))?;
+        Ok(app)
+    }
+
+    /// The same with this place for the socket, which need not be one.
+    pub(crate) fn start_with(security: &str, ask: &str, socket: Option<&str>) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let root = fs::canonicalize(folder.path())?;
         let places = [
@@ -84,9 +92,10 @@ impl App {
         for private in [&paths.openclaw_state, &root.join("own"), &root.join("work"), &root.join("work/in")] {
             DirBuilder::new().mode(0o700).create(private)?;
         }
+        let usual = paths.openclaw_state.join("exec-approvals.sock");
         let document = json!({
             "version": 1, "agents": {},
-            "socket": { "path": paths.openclaw_state.join("exec-approvals.sock"), "token": "t".repeat(32) },
+            "socket": { "path": socket.map_or(usual, Into::into), "token": "t".repeat(32) },
             "defaults": { "security": security, "ask": ask, "askFallback": "deny" },
         });
         fs::write(paths.document(), document.to_string())?;
@@ -107,14 +116,19 @@ impl App {
             person,
             runtime,
         };
-        let socket = app.paths.openclaw_state.join("exec-approvals.sock");
-        until("the app listens", || Ok(socket.exists().then_some(())))?;
         Ok(app)
     }
 
     /// Its home.
     pub(crate) fn home(&self) -> PathBuf {
         self.paths.home.clone()
+    }
+
+    /// Ends the app, and leaves its home.
+    pub(crate) fn quit(&mut self) {
+        if let Some(companion) = self.companion.take() {
+            self.runtime.block_on(companion.stop());
+        }
     }
 
     /// The folder in which agents work; there is a folder `in` in it.
@@ -174,12 +188,17 @@ impl App {
 
     /// The same, and it is done with a person's yes, if one is wanted.
     pub(crate) fn applied(&self, arguments: &[&str]) -> Result<()> {
+        self.told_applied(arguments).map(drop)
+    }
+
+    /// The same, and what it says.
+    pub(crate) fn told_applied(&self, arguments: &[&str]) -> Result<String> {
         self.person.applies.store(true, Ordering::SeqCst);
         let applied = self.countersign(arguments);
         self.person.applies.store(false, Ordering::SeqCst);
         let applied = applied?;
         ensure!(applied.code == 0, "{arguments:?} was confirmed: {applied:?}");
-        Ok(())
+        Ok(applied.stdout + &applied.stderr)
     }
 
     /// Something that the person answers with *always*, in the prompt.
@@ -247,10 +266,25 @@ impl App {
         Ok((failed, answer.to_string()))
     }
 
-    fn fed(&self, arguments: &[&str], input: &str) -> Result<Ended> {
+    /// The same, with this on its standard input.
+    pub(crate) fn fed(&self, arguments: &[&str], input: &str) -> Result<Ended> {
         let mut running = self.command(program()?).args(arguments).spawn()?;
         running.stdin.take().context("no input")?.write_all(input.as_bytes())?;
         Ok(Ended::of(&running.wait_with_output()?))
+    }
+
+    /// Runs the command line until it says a line on standard error, without an answer of the person; the
+    /// line, and how it ended after the person allowed it once.
+    pub(crate) fn heard_waiting(&self, arguments: &[&str]) -> Result<(String, Ended)> {
+        *held(&self.person.says) = Answer::Nothing;
+        let mut running = self.command(program()?).args(arguments).spawn()?;
+        drop(running.stdin.take());
+        let mut line = String::new();
+        BufReader::new(running.stderr.take().context("no error output")?).read_line(&mut line)?;
+        *held(&self.person.says) = Answer::Once;
+        let ended = running.wait_with_output()?;
+        *held(&self.person.says) = Answer::No;
+        Ok((line, Ended::of(&ended)))
     }
 
     /// Has an agent run a command, with these options of `countersign exec`.
@@ -339,9 +373,7 @@ impl App {
 
 impl Drop for App {
     fn drop(&mut self) {
-        if let Some(companion) = self.companion.take() {
-            self.runtime.block_on(companion.stop());
-        }
+        self.quit();
         // What a box left there belongs to whoever ran in it.
         fs::set_permissions(self.folder.path(), PermissionsExt::from_mode(0o700)).ok();
     }

@@ -66,6 +66,7 @@ fn of_rule_edit(edit: &RuleEditError) -> Option<Mistake> {
         RuleEditError::Exists(_) => of_all(Expected::Absent),
         RuleEditError::Rule(problem) => return of_rule(*problem),
         RuleEditError::Idle(idle) => at("program", counting(idle)),
+        RuleEditError::IdleCall(idle) => of_all(counting(idle)),
         RuleEditError::RefusalUses | RuleEditError::NoUses => at("uses", Expected::Uses),
         RuleEditError::Session => at("session", Expected::SessionName),
         RuleEditError::Note { most } => at("note", Expected::Length { least: 0, most: *most }),

@@ -1,7 +1,7 @@
 //! Rules of our own for windows and command line: looking, changing, confirming, and what the
 //! history says about it.
 
-use super::counting::{of_rule, on_this_machine};
+use super::counting::{of_call, of_rule, on_this_machine};
 use super::mistakes::rules_error;
 use super::{Desk, LooseningAnswer};
 use countersign_approvals::rules::{Current, RuleChange, state};
@@ -13,7 +13,7 @@ use countersign_policy::counts::Machine;
 use countersign_policy::display::{self, Secrets};
 use countersign_policy::rules::{PRESETS, Preset, describe, reach};
 use countersign_policy::workspaces;
-use countersign_protocol::counting::UncountedFor;
+use countersign_protocol::counting::{Uncounted, UncountedFor};
 use countersign_protocol::rule_edits::{
     CallRuleView, PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleState, RuleView,
     RulesView, WorkspaceView,
@@ -149,7 +149,7 @@ pub fn view(current: &Current, now_ms: i64, machine: Machine<'_>) -> RulesView {
         hash: current.hash.clone(),
         presets: presets(document),
         rules: document.rules.iter().map(|rule| rule_view(rule, current, now_ms, machine)).collect(),
-        calls: document.calls.iter().map(|rule| call_rule_view(rule, current, now_ms)).collect(),
+        calls: document.calls.iter().map(|rule| call_rule_view(rule, current, now_ms, machine)).collect(),
         workspaces: document.workspaces.iter().map(|rule| workspace_view(rule, current, now_ms)).collect(),
     }
 }
@@ -163,18 +163,13 @@ pub fn tell_lapsed(view: &mut WorkspaceView, lapsed: &Lapsed) {
 fn rule_view(rule: &CommandRule, current: &Current, now_ms: i64, machine: Machine<'_>) -> RuleView {
     let count = current.counts.get(&rule.id);
     let uncounted = of_rule(rule, machine);
-    let state = match (state(rule, &current.counts, now_ms), uncounted.as_ref().map(|why| why.lasts)) {
-        (RuleState::Live, Some(UncountedFor::Ever)) => RuleState::NeverCounts,
-        (RuleState::Live, Some(UncountedFor::Now)) => RuleState::NotNow,
-        (state, _) => state,
-    };
     RuleView {
         shown: shown(&describe(rule)),
         reach: reach(rule),
         agent: shown(&rule.agent),
         session: rule.limits.session.as_deref().map(shown),
         note: rule.note.as_deref().map(shown),
-        state,
+        state: told_state(state(rule, &current.counts, now_ms), uncounted.as_ref()),
         uncounted,
         uses: count.map_or(0, |count| count.uses),
         last_used_at_ms: count.map(|count| count.last_used_at_ms),
@@ -182,15 +177,26 @@ fn rule_view(rule: &CommandRule, current: &Current, now_ms: i64, machine: Machin
     }
 }
 
-fn call_rule_view(rule: &CallRule, current: &Current, now_ms: i64) -> CallRuleView {
+/// What is said of a rule that lets nothing run.
+fn told_state(state: RuleState, uncounted: Option<&Uncounted>) -> RuleState {
+    match (state, uncounted.map(|why| why.lasts)) {
+        (RuleState::Live, Some(UncountedFor::Ever)) => RuleState::NeverCounts,
+        (RuleState::Live, Some(UncountedFor::Now)) => RuleState::NotNow,
+        (state, _) => state,
+    }
+}
+
+fn call_rule_view(rule: &CallRule, current: &Current, now_ms: i64, machine: Machine<'_>) -> CallRuleView {
     let count = current.counts.get(&rule.id);
+    let uncounted = of_call(rule, machine.home);
     CallRuleView {
         shown: shown(&calls::describe(rule)),
         reach: calls::reach(&rule.about),
         agent: shown(&rule.agent),
         session: rule.limits.session.as_deref().map(shown),
         note: rule.note.as_deref().map(shown),
-        state: state(rule, &current.counts, now_ms),
+        state: told_state(state(rule, &current.counts, now_ms), uncounted.as_ref()),
+        uncounted,
         uses: count.map_or(0, |count| count.uses),
         last_used_at_ms: count.map(|count| count.last_used_at_ms),
         rule: rule.clone(),

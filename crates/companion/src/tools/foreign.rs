@@ -4,6 +4,7 @@
 use super::texts;
 use countersign_approvals::question::Question;
 use countersign_policy::beyond::through_proc;
+use countersign_policy::calls::tools::{CHANGES, COMMANDS, FETCHERS, is_known_to_act};
 use countersign_policy::calls::{CallFacts, CallNature, names_a_secret};
 use countersign_protocol::question::Via;
 use countersign_protocol::socket::ExecRequest;
@@ -129,9 +130,10 @@ pub(super) fn parameters(call: &Call, home: &Path) -> Parameters {
 fn nature(call: &Call, fetches: bool, home: &Path) -> CallNature {
     let name = call.tool.as_str();
     let params = || call.params.values();
-    let is_known_to_act = COMMANDS.contains(&name) || CHANGES.iter().any(|(names, ..)| names.contains(&name));
+    // One that fetches and says otherwise than is understood what may do anything.
+    let acts = is_known_to_act(name) || (FETCHERS.contains(&name) && !fetches);
     let is_secret = || params().any(|value| names_a_secret(value, home.to_str(), call.workspace.to_str()));
-    if is_known_to_act || is_secret() {
+    if acts || is_secret() {
         CallNature::Acts
     } else if fetches {
         CallNature::Fetches
@@ -250,22 +252,6 @@ fn command(call: &Call) -> Option<ExecRequest> {
     })
 }
 
-/// What agents call the tool that runs a text in a shell.
-const COMMANDS: &[&str] = &[
-    "Bash",
-    "Monitor",
-    "bash",
-    "exec",
-    "exec_command",
-    "local_shell",
-    "run_shell_command",
-    "shell",
-    "shell_command",
-];
-
-/// What agents call the tool that fetches the one address in `url`.
-const FETCHERS: &[&str] = &["WebFetch", "web_fetch", "webfetch"];
-
 /// What these are told besides the address, and that changes only what comes back of it.
 const FETCH_PARAMS: &[&str] = &["format", "max_length", "prompt", "raw", "start_index", "timeout", "url"];
 
@@ -298,30 +284,3 @@ const READERS: &[&str] = &[
 /// How names of tools begin that look at something.
 const SAY_THEY_READ: &[&str] =
     &["describe", "find", "get", "list", "lookup", "read", "search", "show", "view"];
-
-/// What agents call the tools that change files, ours that do the same, and every parameter that
-/// these understand.
-const CHANGES: &[(&[&str], &str, &[&str])] = &[
-    // `file_text`, `old_str` and `new_str` are what Copilot CLI calls them.
-    (&["Write", "write_file"], "write_file", &["file_path", "path", "content", "file_text"]),
-    (
-        &["Edit", "edit", "edit_file", "replace"],
-        "edit_file",
-        // `instruction` is what Gemini CLI tells itself that the edit is for.
-        &[
-            "file_path",
-            "path",
-            "old_string",
-            "new_string",
-            "replace_all",
-            "old_text",
-            "new_text",
-            "old_str",
-            "new_str",
-            "instruction",
-        ],
-    ),
-    (&["MultiEdit"], "edit_file", &["file_path", "path", "edits"]),
-    (&["append_file"], "append_file", &["file_path", "path", "content"]),
-    (&["apply_patch"], "apply_patch", &["input", "patch"]),
-];

@@ -21,7 +21,7 @@ pub(super) fn expired(waited: Duration) -> String {
     format!("Nobody answered within {}. Nothing was done.", spoken(waited))
 }
 
-/// A rule of the person's refuses it; `rule` is what they wrote to it, or its id.
+/// A rule of the person's refuses it; `rule` is what it says, and what they wrote to it.
 pub(super) fn by_rule(rule: &str) -> String {
     format!("Refused by the person's rule: {}", display::escape(rule))
 }
@@ -56,9 +56,10 @@ fn spoken(time: Duration) -> String {
     }
 }
 
-/// Whether the peers' words are all that there is: whoever routes a command says more.
+/// Whether the peers' words are all that there is: whoever routes a command says more, and so does a document
+/// that cannot be used.
 fn is_plain(message: &str) -> bool {
-    message.starts_with("SYSTEM_RUN_DISABLED")
+    message == "SYSTEM_RUN_DISABLED: security=deny"
 }
 
 /// Nothing may run.

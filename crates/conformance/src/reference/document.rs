@@ -69,6 +69,9 @@ pub fn load(release: Release, text: Option<&str>, new_id: &mut dyn FnMut() -> St
         Release::Older => (None, text.and_then(older_document).unwrap_or(empty)),
         Release::Newest => match document::parse(text.map(str::as_bytes)) {
             Parsed::Missing => (None, empty),
+            Parsed::Usable(document) if has_null_use(&document.0) => {
+                (Some("an entry's use: expected a time or a command, got null".to_owned()), Map::new())
+            }
             Parsed::Usable(mut document) => {
                 read_entries(&mut document.0);
                 (None, document.0)
@@ -85,6 +88,16 @@ pub fn load(release: Release, text: Option<&str>, new_id: &mut dyn FnMut() -> St
     let missing = text.is_none() && release == Release::Newest;
     let hash = if missing { format!("missing:{hash}") } else { hash };
     Loaded { exists: text.is_some(), problem, hash, document }
+}
+
+/// Whether an entry has a use that is null: taken for absent here and by the release's import of older files,
+/// and for a fault in what it reads itself.
+fn has_null_use(document: &Map<String, Value>) -> bool {
+    let agents = document.get("agents").and_then(Value::as_object).into_iter().flatten();
+    let mut entries = agents.filter_map(|(_, scope)| scope.get("allowlist")?.as_array()).flatten();
+    entries.any(|entry| {
+        ["lastUsedAt", "lastUsedCommand"].iter().any(|name| entry.get(name) == Some(&Value::Null))
+    })
 }
 
 /// An entry that is read back is an object and knows one source; every other word for it is dropped.

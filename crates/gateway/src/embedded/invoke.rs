@@ -343,8 +343,9 @@ fn failed(error: Option<NodeError>) -> ErrorShape {
     let said = error.clone().unwrap_or_default();
     let message = text(said.message.as_deref()).unwrap_or_else(|| "node invoke failed".to_owned());
     let text = match text(said.code.as_deref()) {
-        Some(code) => format!("{code}: {message}"),
-        None => message,
+        // Nodes say it themselves in what people read.
+        Some(code) if !message.starts_with(&code) => format!("{code}: {message}"),
+        Some(_) | None => message,
     };
     ErrorShape::unavailable(text).with(json!({ "nodeError": error, "nodeCommandDispatched": true }))
 }
@@ -415,6 +416,28 @@ impl<B: Backend> Gateway<B> {
                 payload: Some(payload),
                 seq: None,
             }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_node_says_is_told_with_its_code_once() {
+        for (code, message, expected) in [
+            (Some("SYSTEM_RUN_DENIED"), Some("no"), "SYSTEM_RUN_DENIED: no"),
+            (
+                Some("SYSTEM_RUN_DENIED"),
+                Some("SYSTEM_RUN_DENIED: user denied"),
+                "SYSTEM_RUN_DENIED: user denied",
+            ),
+            (None, Some("no"), "no"),
+            (Some("TIMEOUT"), None, "TIMEOUT: node invoke failed"),
+        ] {
+            let said = NodeError { code: code.map(str::to_owned), message: message.map(str::to_owned) };
+            assert_eq!(failed(Some(said)).message, expected);
         }
     }
 }

@@ -38,13 +38,13 @@ impl Host {
         let Subject::Tool(call) = &mut question.subject else { return Settled::Open };
         call.facts.home = self.parts.home.to_str().map(str::to_owned);
         if let Some(rule) = self.refusing_call(question).await {
-            recorder.ended(refused_by(&rule.id)).await;
+            recorder.ended(refused_by(&rule)).await;
             return Settled::Refused(Box::new(denied(DenyReason::Rule, Origin::Fresh).by_rule(&rule)));
         }
         let Subject::Tool(call) = &question.subject else { return Settled::Open };
         let ruling = self.call_ruling(&question.agent, question.session.as_ref(), &call.facts).await;
         if let Ruled::Deny(rule) = &ruling {
-            recorder.ended(refused_by(&rule.id)).await;
+            recorder.ended(refused_by(rule)).await;
             return Settled::Refused(Box::new(denied(DenyReason::Rule, Origin::Fresh).by_rule(rule)));
         }
         let policy = Placement::default().policy(&*self.in_force(&question.agent).await);
@@ -58,7 +58,7 @@ impl Host {
         };
         let outcome = match (security, ask, ruling) {
             (Security::Deny, ..) => {
-                let refusal = denied(DenyReason::SecurityDeny, Origin::Fresh);
+                let refusal = self.nothing_may_run();
                 recorder.ended(refusal.outcome.clone()).await;
                 return Settled::Refused(Box::new(refusal));
             }
@@ -87,7 +87,7 @@ impl Host {
     pub async fn refuse_call(&self, question: &Question) -> Result<(), Box<Refusal>> {
         let Some(rule) = self.refusing_call(question).await else { return Ok(()) };
         let recorder = Recorder::ask(&self.parts, question);
-        recorder.ended(refused_by(&rule.id)).await;
+        recorder.ended(refused_by(&rule)).await;
         Err(Box::new(denied(DenyReason::Rule, Origin::Fresh).by_rule(&rule)))
     }
 
@@ -101,9 +101,14 @@ impl Host {
         if policy.security.value != Security::Deny || !is_said {
             return Ok(());
         }
-        let refusal = denied(DenyReason::SecurityDeny, Origin::Fresh);
+        let refusal = self.nothing_may_run();
         Recorder::ask(&self.parts, question).ended(refusal.outcome.clone()).await;
         Err(Box::new(refusal))
+    }
+
+    /// Security is `deny`, by the document or because that cannot be used.
+    pub(super) fn nothing_may_run(&self) -> Refusal {
+        denied(DenyReason::SecurityDeny, Origin::Fresh).of_document(&self.parts.store.current())
     }
 
     /// The rule that refuses a call of a tool, one of the commands in its parameters, or a connection.

@@ -49,7 +49,7 @@ pub enum Inquired {
     Refused {
         /// The question's id: the chosen one, or a fresh one.
         id: RequestId,
-        /// What the person wrote to the rule, or its id.
+        /// What the rule says, and what the person wrote to it.
         rule: String,
     },
 }
@@ -165,9 +165,9 @@ impl Host {
             Subject::Tool(_) | Subject::Plugin(_) | Subject::Proposal(_) | Subject::Crossing(_) => Vec::new(),
         };
         if let Some(rule) = self.refusing_one_of(&question, &glances).await {
-            recorder.ended(refused_by(&rule.id)).await;
+            recorder.ended(refused_by(&rule)).await;
             let id = recorder.request_id().to_owned();
-            return Ok(Inquired::Refused { id, rule: rule.note.unwrap_or(rule.id) });
+            return Ok(Inquired::Refused { id, rule: rule.0 });
         }
         if let (Subject::Command(command), Some(glance), Place::ThisMachine) =
             (&mut question.subject, glances.last(), &question.place)
@@ -230,7 +230,7 @@ impl Host {
         };
         let is_here = is_ours && question.place == Place::ThisMachine;
         let security = Placement::default().policy(&*self.in_force(&question.agent).await).security.value;
-        (is_here && security == Security::Deny).then(|| denied(DenyReason::SecurityDeny, Origin::Fresh))
+        (is_here && security == Security::Deny).then(|| self.nothing_may_run())
     }
 
     /// Writes down a question that nobody can be shown.

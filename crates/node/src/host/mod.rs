@@ -310,7 +310,7 @@ impl Host {
         };
         let mut recorder = Recorder::ask(&self.parts, &question);
         if let Some(rule) = self.refusing(&question.agent, question.session.as_ref(), analysis, facts).await {
-            recorder.ended(refused_by(&rule.id)).await;
+            recorder.ended(refused_by(&rule)).await;
             return Some(Decision::Deny);
         }
         let wait = wait_of(request.approval_timeout_ms);
@@ -419,7 +419,8 @@ impl Host {
         let reason = match first.verdict {
             Verdict::Allow(_) | Verdict::Contain(_) => return Ok(first),
             Verdict::Deny(reason) => {
-                return Err(judged.named(denied(reason, checked.origin), &first));
+                let refusal = denied(reason, checked.origin).of_document(&self.parts.store.current());
+                return Err(judged.named(refusal, &first));
             }
             Verdict::Ask(reason) => reason,
         };

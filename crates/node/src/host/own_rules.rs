@@ -7,11 +7,11 @@ use countersign_commands::analysis::Analysis;
 use countersign_policy::calls::{self, CallFacts, CallRuling};
 use countersign_policy::evaluate::{Evaluation, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::Facts;
-use countersign_policy::rules::{Folders, Moment, Ruling, rulings, visited};
+use countersign_policy::rules::{Folders, Moment, Ruling, as_refused, describe, rulings, visited};
 use countersign_policy::workspaces;
 use countersign_protocol::ids::{AgentId, SessionKey};
 use countersign_protocol::rule_edits::RuleState;
-use countersign_protocol::rules::{Attendance, CallRule, CallSubject, NetPlace, StoredRule, Workspace};
+use countersign_protocol::rules::{Attendance, CallRule, CallSubject, CommandRule, NetPlace, Workspace};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,18 +26,17 @@ pub(super) struct OwnRules {
     now_ms: i64,
 }
 
-/// A rule that refuses, as it is named.
+/// A rule that refuses, as it is named: its id would tell nobody which one it is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct RefusingRule {
-    pub(super) id: String,
-    /// What the person wrote to it.
-    pub(super) note: Option<String>,
-}
+pub(super) struct RefusingRule(pub(super) String);
 
 impl RefusingRule {
-    fn of(rule: &dyn StoredRule) -> Self {
-        let note = rule.note().map(str::trim).filter(|note| !note.is_empty());
-        Self { id: rule.id().to_owned(), note: note.map(str::to_owned) }
+    fn of(rule: &CommandRule) -> Self {
+        Self(as_refused(&describe(rule), rule.note.as_deref()))
+    }
+
+    fn of_call(rule: &CallRule) -> Self {
+        Self(as_refused(&calls::describe(rule), rule.note.as_deref()))
     }
 }
 
@@ -105,7 +104,7 @@ impl OwnRules {
 
     /// The rule that refuses.
     pub(super) fn refused_by(&self, evaluation: &Evaluation) -> Option<RefusingRule> {
-        self.current.index.rules().get(evaluation.refused?).map(|rule| RefusingRule::of(rule))
+        self.current.index.rules().get(evaluation.refused?).map(RefusingRule::of)
     }
 
     /// The rule about calls that refuses what a command is seen to do. Blocking, a few calls.
@@ -122,7 +121,7 @@ impl OwnRules {
         };
         let command = (analysis, argv, facts);
         let at = calls::refusing_command(&document.calls, command, self.moment(), real)?;
-        document.calls.get(at).map(|rule| RefusingRule::of(rule))
+        document.calls.get(at).map(RefusingRule::of_call)
     }
 
     /// Ids of the rules without which the command would not run.
@@ -193,7 +192,7 @@ impl Host {
         }
     }
 
-    /// Id of the rule that refuses a command which somebody else would run.
+    /// The rule that refuses a command which somebody else would run.
     pub(super) async fn refusing(
         &self,
         agent: &AgentId,
@@ -211,7 +210,7 @@ impl Host {
                 Some(Ruling::Deny(index)) => rules.rules().get(index),
                 Some(Ruling::Allow(_)) | None => None,
             });
-        refusing.map(|rule| RefusingRule::of(rule))
+        refusing.map(RefusingRule::of)
     }
 
     /// What the rules as they are on disk now say about a call that is no command.
@@ -240,7 +239,7 @@ impl Host {
                 Ruled::Allow(ids.collect())
             }
             Some(CallRuling::Deny(index)) => {
-                rules.get(index).map_or(Ruled::Unknown, |rule| Ruled::Deny(RefusingRule::of(rule)))
+                rules.get(index).map_or(Ruled::Unknown, |rule| Ruled::Deny(RefusingRule::of_call(rule)))
             }
         }
     }

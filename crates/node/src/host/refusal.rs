@@ -3,10 +3,12 @@
 use super::own_rules::RefusingRule;
 use crate::executor::sandbox::Unavailable;
 use countersign_approvals::history::HistoryError;
+use countersign_approvals::store::Current;
 use countersign_policy::display;
 use countersign_policy::evaluate::{Answer, DenyReason, Origin};
 use countersign_protocol::question::{CancelCause, Outcome};
 use countersign_protocol::socket::ExecError;
+use countersign_protocol::state::StoreState;
 
 /// Why a command was not run. Codes, messages and reasons are the peers'.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -91,11 +93,22 @@ impl Refusal {
         }
     }
 
-    /// The rule that it is for: in the person's own words where they wrote any.
+    /// The rule that it is for.
     pub(super) fn by_rule(mut self, rule: &RefusingRule) -> Self {
-        let said = rule.note.as_deref().unwrap_or(&rule.id);
-        self.error.message = format!("{}: {}", self.error.message, display::escape(said));
-        self.outcome = refused_by(&rule.id);
+        self.error.message = format!("{}: {}", self.error.message, display::escape(&rule.0));
+        self.outcome = refused_by(rule);
+        self
+    }
+
+    /// With why security is `deny`, where a document that cannot be used is why.
+    pub(super) fn of_document(mut self, current: &Current) -> Self {
+        if let (StoreState::Unreadable { problem }, Some(reason)) = (&current.state, &self.error.reason)
+            && reason == DenyReason::SecurityDeny.as_str()
+        {
+            let (path, problem) = (current.path.display().to_string(), display::escape(problem));
+            let why = format!("{} is not usable, so everything is denied: {problem}", display::escape(&path));
+            self.error.message = format!("{}: {why}", self.error.message);
+        }
         self
     }
 
@@ -162,8 +175,8 @@ pub(super) fn exec_error(code: &str, message: &str, reason: Option<&str>) -> Exe
 }
 
 /// A rule of the person's refuses, and nobody is asked.
-pub(super) fn refused_by(id: &str) -> Outcome {
-    Outcome::DeniedByPolicy { reason: format!("rule {}", display::escape(id)) }
+pub(super) fn refused_by(RefusingRule(said): &RefusingRule) -> Outcome {
+    Outcome::DeniedByPolicy { reason: format!("rule {}", display::escape(said)) }
 }
 
 #[cfg(test)]

@@ -676,7 +676,7 @@ async fn a_rule_that_refuses_wins_over_policy_entries_and_grants() {
     };
     for request in [echo(), granted] {
         let (came, _) = rig.send(request, YES).await;
-        let message = "SYSTEM_RUN_DENIED: refused by a rule: r-1".to_owned();
+        let message = "SYSTEM_RUN_DENIED: refused by a rule: refuse echo with any arguments".to_owned();
         assert_eq!(came, Came::Refused(message, "rule".to_owned()));
     }
     let request = AskRequest { command: "ls && echo x".to_owned(), ..AskRequest::default() };

@@ -67,9 +67,8 @@ impl Host {
         if policy.security.value == Security::Deny {
             return Some("security is deny".to_owned());
         }
-        if let Some(RefusingRule { id, note }) = self.refusing(run.agent, run.session, analysis, facts).await
-        {
-            return Some(format!("a rule refuses it: {}", note.unwrap_or(id)));
+        if let Some(RefusingRule(said)) = self.refusing(run.agent, run.session, analysis, facts).await {
+            return Some(format!("a rule refuses it: {said}"));
         }
         let (Around::Folder(open), true) = (&run.judged.around, run.is_contained) else { return None };
         let own = self.own_rules(run.agent, run.session, analysis, facts).await;

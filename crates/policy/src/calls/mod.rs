@@ -13,6 +13,7 @@ mod offers;
 mod stored;
 #[cfg(test)]
 mod tests;
+pub mod tools;
 
 use crate::allowlist::glob;
 use crate::rules::{self, Moment, is_secret_at};
@@ -26,6 +27,7 @@ use std::path::Path;
 
 pub use commands::refusing_command;
 pub use offers::{CallChoice, choices};
+pub(crate) use stored::own_calls;
 pub use stored::{about_as_stored, prove};
 
 /// Whether any text in parameters looks like the place of a secret, or like a folder in which there are some:
@@ -393,7 +395,7 @@ pub enum CallProblem {
     #[error("the names are blank, have blanks around them, or a slash in them")]
     Names,
     /// No host, or more than one.
-    #[error("the host is not a name or an address in lower case, without a port or a path")]
+    #[error("expected one host, such as docs.rs or *.docs.rs, without a scheme, a port or a path")]
     Host,
     /// A pattern of another kind.
     #[error("the only wildcards are * and ?; several patterns need a rule each")]

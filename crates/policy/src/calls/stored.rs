@@ -82,6 +82,11 @@ pub fn prove(rule: &CallRule) -> Result<(), Unproven> {
     Ok(())
 }
 
+/// Calls that a rule is about.
+pub(crate) fn own_calls(about: &CallSubject) -> Vec<CallFacts> {
+    own(about).into_iter().map(|(_, call)| call).collect()
+}
+
 /// Calls that a rule is about, in words and as they are judged.
 fn own(about: &CallSubject) -> Vec<(String, CallFacts)> {
     let some = |pattern: &str| pattern.replace("**", "a").replace(['*', '?'], "a");

@@ -1,6 +1,7 @@
 //! Whether a permission can let anything run at all: its own words, as they would be typed, are judged by
 //! [`evaluate`] with nothing else stored. Doors ask before they store one, lists ask of what is stored.
 
+mod calls;
 mod words;
 
 use crate::allowlist::{self, Entry, EntryIndex, Target, expand_home, glob, is_path, normal_path};
@@ -18,6 +19,8 @@ use countersign_protocol::edits::EntryKind;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, FlagSet, RuleEffect};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+
+pub use calls::{call_never, call_now, own_call};
 
 /// Why a permission lets nothing run.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -76,6 +79,20 @@ pub fn said(cause: UncountedCause, what: Option<&str>) -> String {
         UncountedCause::Replaceable => format!(
             "{what} could be replaced by its own user, and a bare name stands for no such program; name its path"
         ),
+        UncountedCause::ToolActs => {
+            "no rule about the name of a tool allows it to run commands or to change files; allow the commands, or the \
+             changes of a folder"
+                .to_owned()
+        }
+        UncountedCause::ToolFetches => {
+            "what such a tool may do hangs on where it fetches from; allow the host instead".to_owned()
+        }
+        UncountedCause::ToolPattern => {
+            "a tool is allowed by its whole name alone; name each of them".to_owned()
+        }
+        UncountedCause::RunsByItself => {
+            "no rule allows a change of what something runs or obeys by itself; you are asked each time".to_owned()
+        }
         UncountedCause::Unpinned => "what would run cannot be pinned".to_owned(),
     }
 }
@@ -99,6 +116,24 @@ pub fn rule_now(rule: &CommandRule, machine: Machine<'_>) -> Option<Idle> {
         return Some(Idle { cause: UncountedCause::Replaceable, what: real(&found) });
     }
     rule_on(rule, machine)
+}
+
+/// Whether a program that is here is one of those that a pattern with wildcards covers.
+pub fn is_one_of(pattern: &str, program: &str, home: &Path) -> bool {
+    glob::matches(&expand_home(pattern.trim(), home), program)
+}
+
+/// The folder in which everything lies that a pattern covers; none where that may be anywhere.
+pub fn folder_of(pattern: &str, home: &Path) -> Option<PathBuf> {
+    let pattern = expand_home(pattern.trim(), home).into_owned();
+    let start = glob::literal_start(&pattern);
+    let folder = &start[..start.rfind('/')?];
+    Some(PathBuf::from(if folder.is_empty() { "/" } else { folder }))
+}
+
+/// Whether a pattern is more than one name or path.
+pub fn is_pattern(pattern: &str) -> bool {
+    glob::has_wildcard(pattern)
 }
 
 /// Commands that a rule says it lets run, as they would be typed, the program first. The first of them that

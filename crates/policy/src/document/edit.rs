@@ -240,7 +240,7 @@ fn restore_entry(
     let entry: Value =
         serde_json::from_str(text).map_err(|error| EditError::BadPattern(error.to_string()))?;
     if super::resolve::rule(agent, &entry, String::new()).is_none() {
-        return Err(EditError::BadPattern("an entry needs a pattern".to_owned()));
+        return Err(EditError::BadPattern(String::new()));
     }
     let list = list_or_new(root, agent)?;
     let index = usize::try_from(index).unwrap_or(usize::MAX).min(list.len());

@@ -88,7 +88,7 @@ pub enum EditError {
         got: String,
     },
     /// Blank pattern, or one of a reserved form.
-    #[error("pattern: {0}")]
+    #[error("expected a pattern such as /usr/bin/git, not blank and not beginning with =, got {0:?}")]
     BadPattern(String),
     /// A blank agent id, `__proto__`, or one where a scope does not fit.
     #[error("agent: {0}")]

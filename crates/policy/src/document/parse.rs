@@ -79,10 +79,16 @@ fn check_entry(entry: &Value, place: &str) -> Result<(), Problem> {
     let pattern = match entry {
         Value::String(pattern) => pattern,
         Value::Object(members) => {
-            for name in ["id", "source", "argPattern", "lastUsedCommand", "lastResolvedPath", "commandText"] {
+            for name in ["id", "source", "argPattern", "lastResolvedPath", "commandText"] {
                 string(members, name, place)?;
             }
-            number(members, "lastUsedAt", place)?;
+            // Null is what releases up to 2026.2 left of entries that were never used.
+            if !is_null(members, "lastUsedCommand") {
+                string(members, "lastUsedCommand", place)?;
+            }
+            if !is_null(members, "lastUsedAt") {
+                number(members, "lastUsedAt", place)?;
+            }
             let Some(Value::String(pattern)) = members.get("pattern") else {
                 return Err(expected(&format!("{place}.pattern"), "a string"));
             };
@@ -162,6 +168,10 @@ fn number(parent: &Map<String, Value>, name: &str, place: &str) -> Result<(), Pr
         None | Some(Value::Number(_)) => Ok(()),
         Some(_) => Err(expected(&format!("{place}.{name}"), "a number")),
     }
+}
+
+fn is_null(parent: &Map<String, Value>, name: &str) -> bool {
+    parent.get(name).is_some_and(Value::is_null)
 }
 
 fn word<T: std::str::FromStr>(scope: &Map<String, Value>, name: &str, place: &str) -> Result<(), Problem> {

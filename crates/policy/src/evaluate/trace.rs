@@ -6,7 +6,7 @@ use crate::allowlist::Entry;
 use crate::bind::Unbound;
 use crate::display::escape;
 use crate::effective::Effective;
-use crate::rules::describe;
+use crate::rules::{as_refused, describe};
 use crate::safe_bins::Refusal;
 use crate::surroundings::Doubt;
 use countersign_commands::analysis::{Analysis, OpaqueReason, Segment};
@@ -269,7 +269,8 @@ fn refusal(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> 
 fn local_rule(subject: &Subject<'_>, index: usize) -> Option<String> {
     let LocalRules::Known { rules, .. } = subject.local else { return None };
     let rule = rules.rules().get(index)?;
-    Some(format!("{}: {} ({})", escape(&rule.id), escape(&describe(rule)), escape(&rule.agent)))
+    let named = as_refused(&describe(rule), rule.note.as_deref());
+    Some(format!("{} ({})", escape(&named), escape(&rule.agent)))
 }
 
 fn policy(policy: &Effective) -> TraceStep {

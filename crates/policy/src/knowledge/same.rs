@@ -23,7 +23,7 @@ pub(crate) fn may_do(program: &str, refused: &[String], words: &[&str]) -> bool 
 }
 
 /// Whether git itself does something of this name, and no alias or addition of somebody's.
-pub(crate) fn is_gits_own(word: &str) -> bool {
+pub fn is_gits_own(word: &str) -> bool {
     GIT_OWN.binary_search(&word).is_ok()
 }
 

@@ -37,6 +37,15 @@ pub fn describe(rule: &CommandRule) -> String {
     described(rule.effect, &text, &rule.limits)
 }
 
+/// How a rule is named to whoever it refused something: by the person's own words, where they wrote any, and
+/// by what it says.
+pub fn as_refused(described: &str, note: Option<&str>) -> String {
+    match note.map(str::trim).filter(|note| !note.is_empty()) {
+        Some(note) => format!("{note} ({described})"),
+        None => described.to_owned(),
+    }
+}
+
 /// What any rule says: that it allows or refuses what it is about, and until when.
 pub(crate) fn described(effect: RuleEffect, about: &str, limits: &RuleLimits) -> String {
     let mut text = match effect {

@@ -6,7 +6,7 @@ pub(crate) mod sensitive;
 
 pub use diff::{Diff, DiffLine, Hunk, LineKind, Sides, Span};
 pub use lines::{Ending, LineEndings};
-pub use sensitive::Sensitive;
+pub use sensitive::{Sensitive, runs_by_itself};
 
 use countersign_protocol::digits::hex;
 use std::path::{Path, PathBuf};

@@ -28,6 +28,11 @@ pub enum Sensitive {
     Shell,
 }
 
+/// Whether something runs or obeys a file by itself, by its path from some folder on, or it is a hidden one.
+pub fn runs_by_itself(path: &Path) -> bool {
+    !of_path(path).is_empty()
+}
+
 /// What a path, from the workspace on, says.
 pub(crate) fn of_path(path: &Path) -> Vec<Sensitive> {
     let names: Vec<String> = path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();

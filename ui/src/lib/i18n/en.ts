@@ -303,7 +303,7 @@ export const en = {
       'ask=always': 'only a person may allow it',
       'rule-doubt': 'a rule of yours may refuse it',
       'user-denied': 'a person denied it',
-      rule: (id: string) => `by the rule ${id}`,
+      rule: (rule: string) => `by the rule “${rule}”`,
     },
     next: 'The next request follows.',
   },

@@ -295,7 +295,7 @@ export const ko: Catalogue = {
       'ask=always': '사람만 허용할 수 있음',
       'rule-doubt': '내 규칙이 거부할 수 있음',
       'user-denied': '사람이 거부함',
-      rule: (id) => `규칙 ${id}에 따름`,
+      rule: (rule) => `규칙 “${rule}”에 따름`,
     },
     next: '다음 요청이 이어집니다.',
   },

@@ -293,7 +293,7 @@ export const zh: Catalogue = {
       'ask=always': '只有人才能允许它',
       'rule-doubt': '您的规则可能会拒绝它',
       'user-denied': '有人拒绝了它',
-      rule: (id) => `依据规则 ${id}`,
+      rule: (rule) => `依据规则“${rule}”`,
     },
     next: '接下来是下一个请求。',
   },

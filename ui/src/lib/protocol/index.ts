@@ -486,6 +486,10 @@ note?: Shown,
  */
 state: RuleState, 
 /**
+ * Why it lets no call be made, whatever is asked about.
+ */
+uncounted?: Uncounted, 
+/**
  * Calls that it has let through.
  */
 uses: number, 
@@ -4062,7 +4066,7 @@ loosenings: Array<Loosening>,
  */
 undo: Array<RuleEdit>, 
 /**
- * What came of each rule for a program that was added or changed and allows, in their order.
+ * What came of each rule that was added or changed and allows, in their order.
  */
 comes?: Array<Comes>, };
 
@@ -5150,7 +5154,7 @@ what?: Shown, };
 /**
  * Why a permission lets nothing run.
  */
-export type UncountedCause = "starts-others" | "shell" | "evaluates" | "any-task" | "words" | "relative" | "elsewhere" | "left-out" | "outdated" | "missing" | "replaceable" | "unpinned";
+export type UncountedCause = "starts-others" | "shell" | "evaluates" | "any-task" | "words" | "relative" | "elsewhere" | "left-out" | "outdated" | "missing" | "replaceable" | "unpinned" | "tool-acts" | "tool-fetches" | "tool-pattern" | "runs-by-itself";
 
 /**
  * For how long a permission lets nothing run.

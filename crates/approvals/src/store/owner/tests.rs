@@ -150,7 +150,7 @@ fn o445_o446_what_is_no_document_is_unreadable_and_stays() {
         b"{\"version\":1,\"defaults\":{\"autoAllowSkills\":\"yes\"}}",
         b"{\"version\":1,\"agents\":{\"__proto__\":{}}}",
         b"{\"version\":1,\"agents\":{\"x\":{\"allowlist\":[{\"pattern\":\" \"}]}}}",
-        b"{\"version\":1,\"agents\":{\"x\":{\"allowlist\":[{\"pattern\":\"/a\",\"lastUsedAt\":null}]}}}",
+        b"{\"version\":1,\"agents\":{\"x\":{\"allowlist\":[{\"pattern\":\"/a\",\"lastUsedAt\":\"x\"}]}}}",
         b"{\"version\":1,\"agents\":[]}",
     ];
     for bytes in cases {

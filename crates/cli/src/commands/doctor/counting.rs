@@ -18,11 +18,16 @@ pub(super) fn findings(paths: &Paths, document: &Current, rules: &rules::Current
             let uncounted = entry.uncounted.as_ref()?;
             Some(idle("allowlist", &entry.pattern, &why(uncounted)))
         });
-        let rules = rules_view(rules, now_ms, machine).rules.into_iter().filter_map(|view| {
+        let view = rules_view(rules, now_ms, machine);
+        let rules = view.rules.iter().filter_map(|view| {
             let uncounted = view.uncounted.as_ref()?;
             Some(idle("rules", &countersign_policy::rules::describe(&view.rule), &why(uncounted)))
         });
-        entries.chain(rules).collect()
+        let calls = view.calls.iter().filter_map(|view| {
+            let uncounted = view.uncounted.as_ref()?;
+            Some(idle("rules", &countersign_policy::calls::describe(&view.rule), &why(uncounted)))
+        });
+        entries.chain(rules).chain(calls).collect()
     })
 }
 

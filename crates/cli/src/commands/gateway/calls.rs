@@ -31,7 +31,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-/// Which gateway, and how to get in.
+// Which gateway, and how to get in.
 #[derive(Args, Clone, Debug)]
 pub(super) struct GatewayTarget {
     /// Address [default: this machine's own, ws://127.0.0.1:18790].
@@ -46,7 +46,7 @@ pub(super) struct GatewayTarget {
     pin: Option<String>,
 }
 
-/// What to list.
+// What to list.
 #[derive(Args, Debug)]
 pub(super) struct ApprovalsArgs {
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub(super) struct ApprovalsArgs {
     place: GatewayTarget,
 }
 
-/// How much of what waits is to be seen.
+// How much of what waits is to be seen.
 #[derive(Args, Debug)]
 struct Reach {
     /// Ask for operator.admin: releases from 2026.5.18 on show what agents raise to nobody else.
@@ -69,7 +69,7 @@ impl Reach {
     }
 }
 
-/// What to answer.
+// What to answer.
 #[derive(Args, Debug)]
 pub(super) struct ResolveArgs {
     /// The request, as `approvals` lists it; whole.
@@ -82,7 +82,7 @@ pub(super) struct ResolveArgs {
     place: GatewayTarget,
 }
 
-/// Which document.
+// Which document.
 #[derive(Args, Debug)]
 pub(super) struct PolicyArgs {
     #[command(subcommand)]

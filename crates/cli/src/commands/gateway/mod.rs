@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How to serve, or what to ask of a gateway that serves.
+// How to serve, or what to ask of a gateway that serves.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct GatewayArgs {
@@ -29,7 +29,7 @@ pub(super) struct GatewayArgs {
     token_file: Option<PathBuf>,
 }
 
-/// What to ask of a gateway.
+// What to ask of a gateway.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Call {

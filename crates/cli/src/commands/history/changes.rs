@@ -12,7 +12,7 @@ use countersign_protocol::ui::{KeptChange, KeptChanges, KeptConflict, KeptHow, K
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Which line of the history is meant.
+// Which line of the history is meant.
 #[derive(Args, Clone, Debug)]
 pub(super) struct LineArgs {
     /// The line about what changed, by the number that `history` prints with it.

@@ -152,7 +152,8 @@ async fn t10_rules_that_refuse_reach_commands_wherever_they_are_carried() {
     ] {
         let rig = Rig::under("allowlist", "on-miss").refusing("echo", "never aloud");
         let (permission, record) = rig.permitted(tool, &params, YES).await;
-        assert_eq!(message(permission), "Refused by the person's rule: never aloud", "{tool} {params}");
+        let said = "Refused by the person's rule: never aloud (refuse echo with any arguments)";
+        assert_eq!(message(permission), said, "{tool} {params}");
         assert!(record.is_none(), "{tool} {params}: somebody was asked");
     }
 }

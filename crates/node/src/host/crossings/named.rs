@@ -8,8 +8,7 @@ use countersign_protocol::ui::{NamedDestination, RegistryKind};
 /// a name of this machine's or of this house's is meant there. Nothing is looked up.
 pub fn named_destination(text: &str) -> Result<NamedDestination, NotNamed> {
     let (below, rest) = text.strip_prefix("*.").map_or(("", text), |rest| ("*.", rest));
-    let destination =
-        Destination::parse(rest, None).map_err(|source| NotNamed { got: text.to_owned(), source })?;
+    let destination = Destination::parse(rest, None).map_err(|why| NotNamed { got: text.to_owned(), why })?;
     let host = destination.host.to_string();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let place = net_place(Place::promised_by(&destination.host));
@@ -18,10 +17,11 @@ pub fn named_destination(text: &str) -> Result<NamedDestination, NotNamed> {
 
 /// A text that names no destination.
 #[derive(Debug, thiserror::Error)]
-#[error("expected HOST:PORT, got {got:?}: {source}")]
+#[error("expected HOST:PORT, got {got:?}: {why}")]
 pub struct NotNamed {
     got: String,
-    source: NotADestination,
+    // In the words already: as a source it would be told twice.
+    why: NotADestination,
 }
 
 /// The kinds of package registries that there are, each with its hosts.

@@ -20,6 +20,11 @@ export const en = {
     missing: 'There is no such program.',
     replaceable: 'Its own user could replace the program, and a bare name stands for no such. Write its path.',
     unpinned: 'What would run cannot be pinned.',
+    'tool-acts':
+      'No rule about a tool’s name lets it run commands or change files. Allow the commands, or the changes of a folder.',
+    'tool-fetches': 'What such a tool may do hangs on where it fetches from. Allow the host instead.',
+    'tool-pattern': 'A tool is allowed by its whole name alone. Name each of them.',
+    'runs-by-itself': 'No rule allows a change of what something runs or obeys by itself. You are asked each time.',
   },
   reallyIs: (path: string) => `It really is ${path}.`,
   'socket-address': 'Write an address such as ws://127.0.0.1:18789 or wss://host.example.',
