@@ -69,9 +69,20 @@ pub(crate) fn read(file: &Path) -> Result<Option<Found>, ConnectError> {
     Ok(Some(Found { text, mode }))
 }
 
-/// The text of a file of settings that is only looked at.
+/// The text of a file that is only looked at: an agent obeys it whoever may write it. Nothing where it is
+/// not there, and where something on the way to it is no folder.
 pub(crate) fn text(file: &Path) -> Result<Option<String>, ConnectError> {
-    Ok(read(file)?.map(|found| found.text))
+    let failed = |source| ConnectError::Io { path: file.to_owned(), source };
+    let found = match fs::metadata(file) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        found => found.map_err(failed)?,
+    };
+    if !found.is_file() || found.len() > MAX_BYTES {
+        return Err(ConnectError::NoFile { path: file.to_owned(), most: MAX_BYTES });
+    }
+    fs::read_to_string(file).map(Some).map_err(failed)
 }
 
 /// Puts a file in the place of what is there. After a crash the old or the new one is there, whole.

@@ -31,15 +31,45 @@ test('an agent that would not be stopped never looks as if it asked', () => {
   expect(stateOf(agent('gemini'))).toBe('idle');
   expect(stateOf(agent('gemini', { found: false }))).toBe('gone');
   expect(stateOf(asking('gemini', 'hook', now))).toBe('asks');
-  expect(stateOf(asking('codex', 'hook', now, { trust: 'no' }))).toBe('trouble');
+  expect(stateOf(asking('codex', 'hook', now, { trust: 'no' }))).toBe('silent');
   expect(stateOf(asking('codex', 'hook', now, { trust: 'not-known' }))).toBe('asks');
-  expect(stateOf(asking('codex', 'mcp', now, { programIsThere: false }))).toBe('trouble');
+  expect(stateOf(asking('codex', 'mcp', now, { programIsThere: false }))).toBe('silent');
   expect(stateOf({ ...asking('codex', 'hook', now), found: false })).toBe('gone');
-  const notes = [{ kind: 'switched-off', setting: 'disableAllHooks', path: shown('/x') }] as const;
-  expect(stateOf({ ...asking('gemini', 'hook', now), notes: [...notes] })).toBe('trouble');
-  // Without a hook nothing is lost by that.
-  const byServer = { ...asking('gemini', 'mcp', now), notes: [...notes] };
-  expect([stateOf(byServer), troubleOf(byServer)]).toEqual(['asks', []]);
+  // What stands in settings alone turns no badge green.
+  const states = {
+    'not-all': 'trouble',
+    nothing: 'silent',
+    'our-tools': 'ours',
+    own: 'asks',
+    questions: 'questions',
+  } as const;
+  for (const calls of ['not-all', 'nothing', 'our-tools', 'own', 'questions'] as const)
+    expect(stateOf({ ...asking('gemini', 'hook', now), calls })).toBe(states[calls]);
+  expect(stateOf(asking('cursor', 'mcp', now))).toBe('ours');
+});
+
+test('what keeps an agent from asking is told with its file, in every language', () => {
+  const now = Date.now();
+  const path = shown('/etc/claude-code/managed-settings.json');
+  const off = { kind: 'switched-off', setting: 'allowManagedHooksOnly', path } as const;
+  const obstacles = [
+    off,
+    { ...off, within: shown('/src/p') },
+    { kind: 'narrowed', path },
+    { kind: 'program-gone', program: path },
+    { kind: 'silent', actedMs: now },
+    { kind: 'silent', actedMs: now, heardMs: now },
+    { kind: 'untrusted' },
+  ] as const;
+  const agent = { ...asking('claude-code', 'hook', now), obstacles: [...obstacles] };
+  for (const locale of ['en', 'zh', 'ko'] as const) {
+    setLocale(locale);
+    const told = troubleOf(agent);
+    expect(new Set(told).size).toBe(obstacles.length);
+    for (const sentence of told.slice(0, 4)) expect(sentence).toContain('/etc/claude-code/managed-settings.json');
+    expect(told[0]).toContain('allowManagedHooksOnly');
+    expect(told[1]).toContain('/src/p');
+  }
 });
 
 test('ways can be added, and none is taken away by another choice', () => {

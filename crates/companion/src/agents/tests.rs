@@ -25,6 +25,7 @@ impl Machine {
         fs::set_permissions(&command, fs::Permissions::from_mode(0o755)).unwrap();
         let agents = Agents::new(Places {
             home,
+            system: folder.path().join("system"),
             environment: BTreeMap::new(),
             record: Record::at(folder.path().join("state/agents/connected.json")),
             history: folder.path().join("state/history"),

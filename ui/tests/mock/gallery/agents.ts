@@ -13,7 +13,7 @@ import { after, entry, press, shows, type Area } from './entry';
 import { DEEP, ESCAPED, nothing, NOW, world } from './world';
 
 async function card(agent: AgentView, change: (store: AgentsStore) => unknown = nothing, brief = false) {
-  const { agents } = await world((mock) => (mock.agentsView = { agents: [agent] }));
+  const { agents } = await world((mock) => (mock.agentsView = { agents: [agent], others: [] }));
   await agents.load();
   await change(agents);
   return { agent, store: agents, now: NOW, brief };
@@ -28,7 +28,7 @@ async function list(view: AgentsView, brief = false) {
 /** A change that is looked at, and what it comes to. */
 async function panel(agent: AgentView, kind: Looking['kind'], preview?: AgentPreview) {
   const { agents } = await world((mock) => {
-    mock.agentsView = { agents: [agent] };
+    mock.agentsView = { agents: [agent], others: [] };
     if (preview) mock.previews = [preview];
   });
   await agents.load();
