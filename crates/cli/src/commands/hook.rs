@@ -215,7 +215,13 @@ async fn call(paths: &Paths, contract: &'static dyn Contract, args: CallArgs) ->
                 &call.tool,
             )
         };
-        hook::answer(contract, &options, &socket, &alone, &*Ports::system().ids, hook::of_stdin).await
+        let record = Record::at(own.connected());
+        // A sign that cannot be left costs a doubt later, and no call now.
+        let ports = Ports::system();
+        let heard = |name: &'static str| {
+            let _ = by_name(name).map(|agent| record.hear(agent, ports.clock.now_ms()));
+        };
+        hook::answer(contract, &options, &socket, (&alone, &heard), &*ports.ids, hook::of_stdin).await
     });
     let answer = tokio::select! {
         biased;

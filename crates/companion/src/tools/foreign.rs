@@ -249,6 +249,7 @@ const COMMANDS: &[&str] = &[
     "exec",
     "exec_command",
     "local_shell",
+    "run_in_terminal",
     "run_shell_command",
     "shell",
     "shell_command",
