@@ -60,11 +60,11 @@ pub(crate) struct App {
     folder: TempDir,
     env: BTreeMap<String, String>,
     pub(crate) paths: Paths,
-    desk: Desk,
+    pub(crate) desk: Desk,
     companion: Option<Companion>,
     _presenter: PresenterGuard,
     person: Arc<Person>,
-    runtime: Runtime,
+    pub(crate) runtime: Runtime,
 }
 
 impl App {
@@ -247,7 +247,8 @@ impl App {
         Ok((failed, answer.to_string()))
     }
 
-    fn fed(&self, arguments: &[&str], input: &str) -> Result<Ended> {
+    /// The same with something on standard input.
+    pub(crate) fn fed(&self, arguments: &[&str], input: &str) -> Result<Ended> {
         let mut running = self.command(program()?).args(arguments).spawn()?;
         running.stdin.take().context("no input")?.write_all(input.as_bytes())?;
         Ok(Ended::of(&running.wait_with_output()?))
