@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { canConnect, choicesOf, saidOf, stateOf, troubleOf } from '../../src/lib/agents';
+import { canConnect, choicesOf, idOf, knownIn, saidOf, stateOf, troubleOf } from '../../src/lib/agents';
 import { AGENTS_CATALOGUES } from '../../src/lib/i18n/agents/index.svelte';
 import { setLocale } from '../../src/lib/i18n/index.svelte';
 import { Feed } from '../../src/stores/feed.svelte';
 import { AgentsStore } from '../../src/stores/agents.svelte';
-import { agent, asking, connection } from '../mock/agents';
+import { agent, agents, asking, connection } from '../mock/agents';
 import { MockBackend } from '../mock/backend';
 import { shown } from '../mock/text';
 
@@ -70,6 +70,16 @@ test('what keeps an agent from asking is told with its file, in every language',
     expect(told[0]).toContain('allowManagedHooksOnly');
     expect(told[1]).toContain('/src/p');
   }
+});
+
+test('everyone who is connected or has asked can be chosen, by what people call them', () => {
+  const view = agents(Date.now());
+  const known = knownIn(view);
+  expect(known.map(({ id }) => id)).toEqual(['claude-code', 'codex', 'coder']);
+  expect(known[0]?.text).toBe('Claude Code');
+  for (const name of ['Claude Code', ' claude code', 'CLAUDE-CODE', 'claude-code'])
+    expect(idOf(view, name)).toBe('claude-code');
+  expect([idOf(view, ' ops '), idOf(null, 'Claude Code')]).toEqual(['ops', 'Claude Code']);
 });
 
 test('ways can be added, and none is taken away by another choice', () => {
