@@ -73,7 +73,7 @@ impl fmt::Display for SwitchedOff {
         match off {
             Off::Is(value) => write!(f, "is {value})"),
             Off::Names(name) => write!(f, "has {name:?})"),
-            Off::Locks(_) => f.write_str("is set)"),
+            Off::Locks(_) | Off::Yes => f.write_str("is set)"),
         }
     }
 }

@@ -107,6 +107,8 @@ impl Switch {
             (_, None) => false,
             (Off::Is(off), Some(there)) => *there == Value::Bool(off),
             (Off::Names(name), Some(there)) => names(there, name) == Some(true),
+            (Off::Yes, Some(Value::String(text))) => YES.iter().any(|yes| text.eq_ignore_ascii_case(yes)),
+            (Off::Yes, Some(there)) => *there == Value::Bool(true) || there.as_i64() == Some(1),
             (Off::Locks(_), Some(Value::Null | Value::Bool(false))) => false,
             (Off::Locks(name), Some(there)) => name.is_empty() || names(there, name).unwrap_or(true),
         }
@@ -164,6 +166,9 @@ fn listed(agent: &Agent, around: Surroundings<'_>) -> Vec<PathBuf> {
     let folders = folders.keys().filter(|folder| folder.starts_with('/')).map(PathBuf::from);
     folders.take(MOST_PROJECTS).collect()
 }
+
+/// What agents take for a yes in a variable.
+const YES: [&str; 4] = ["1", "true", "yes", "on"];
 
 /// What a working tree has at its top.
 const REPOSITORY: &str = ".git";

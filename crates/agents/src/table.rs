@@ -314,6 +314,8 @@ pub(crate) enum Off {
     Names(&'static str),
     /// A list with this text, or anything else but `false`: what its agent cannot read it takes for a yes.
     Locks(&'static str),
+    /// What a variable says for a yes.
+    Yes,
 }
 
 /// What our entries are called in settings.

@@ -1,14 +1,20 @@
 //! What switches the hooks of an agent off, and each file that it obeys such a setting in. Where a setting
-//! is in force for some files only, it is looked for in those alone. Copilot CLI's files were tried with
-//! release 1.0.102, those of Claude Code and Codex are in their programs, the others in their documentation.
+//! is in force for some files only, it is looked for in those alone. The files of Claude Code, Codex and
+//! Copilot CLI were tried with the releases that the table names, but for what a server sends; those of the
+//! others are in their documentation.
 
 use crate::table::{At, Off, Place, Switch, Syntax};
 
 pub(super) const CLAUDE_CODE: &[Switch] = &[
     Switch { places: CLAUDE_OWN, way: &["disableAllHooks"], off: Off::Is(true) },
-    Switch { places: CLAUDE_MANAGED, way: &["disableAllHooks"], off: Off::Locks("") },
+    Switch { places: CLAUDE_MANAGED, way: &["disableAllHooks"], off: Off::Is(true) },
     Switch { places: CLAUDE_MANAGED, way: &["allowManagedHooksOnly"], off: Off::Locks("") },
     Switch { places: CLAUDE_MANAGED, way: &["strictPluginOnlyCustomization"], off: Off::Locks("hooks") },
+    // Those of a project come too late to count.
+    Switch { places: &[CLAUDE_USER], way: &["env", "CLAUDE_CODE_SIMPLE"], off: Off::Yes },
+    Switch { places: &[CLAUDE_USER], way: &["env", "CLAUDE_CODE_SAFE_MODE"], off: Off::Yes },
+    Switch { places: CLAUDE_MANAGED, way: &["env", "CLAUDE_CODE_SIMPLE"], off: Off::Yes },
+    Switch { places: CLAUDE_MANAGED, way: &["env", "CLAUDE_CODE_SAFE_MODE"], off: Off::Yes },
 ];
 
 pub(super) const CODEX: &[Switch] = &[
@@ -29,8 +35,10 @@ pub(super) const QWEN: &[Switch] =
 pub(super) const COPILOT: &[Switch] =
     &[Switch { places: COPILOT_PLACES, way: &["disableAllHooks"], off: Off::Is(true) }];
 
+const CLAUDE_USER: Place = json(At::Own("settings.json"));
+
 const CLAUDE_OWN: &[Place] = &[
-    json(At::Own("settings.json")),
+    CLAUDE_USER,
     json(At::Project(".claude/settings.json")),
     json(At::Project(".claude/settings.local.json")),
 ];

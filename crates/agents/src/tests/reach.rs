@@ -61,7 +61,9 @@ fn each_file_that_switches_hooks_off_is_named() {
         ("claude-code", "project/.claude/settings.json", off),
         ("claude-code", &format!("project/{local}"), off),
         ("claude-code", managed, off),
-        ("claude-code", managed, r#"{"disableAllHooks": "what it cannot read it takes for a yes"}"#),
+        ("claude-code", managed, r#"{"allowManagedHooksOnly": "what it cannot read it takes for a yes"}"#),
+        ("claude-code", managed, r#"{"env": {"CLAUDE_CODE_SIMPLE": "1"}}"#),
+        ("claude-code", ".claude/settings.json", r#"{"env": {"CLAUDE_CODE_SAFE_MODE": "true"}}"#),
         ("claude-code", managed, "\u{feff}{\"allowManagedHooksOnly\": true}"),
         ("claude-code", managed, r#"{"strictPluginOnlyCustomization": ["agents", "hooks"]}"#),
         ("claude-code", managed, r#"{"strictPluginOnlyCustomization": true}"#),
@@ -110,6 +112,9 @@ fn what_only_looks_like_a_switch_is_none() {
     for (name, below, content) in [
         ("claude-code", ".claude/settings.json", r#"{"disableAllHooks": 1}"#),
         ("claude-code", ".claude/settings.json", r#"{"allowManagedHooksOnly": true}"#),
+        ("claude-code", ".claude/settings.json", r#"{"env": {"CLAUDE_CODE_SIMPLE": "0"}}"#),
+        ("claude-code", "project/.claude/settings.json", r#"{"env": {"CLAUDE_CODE_SIMPLE": "1"}}"#),
+        ("claude-code", "system/etc/claude-code/managed-settings.json", r#"{"disableAllHooks": "yes"}"#),
         ("claude-code", "project/.claude/settings.local.json", r#"{"allowManagedHooksOnly": true}"#),
         ("claude-code", "system/etc/claude-code/managed-settings.json", r#"{"disableAllHooks": false}"#),
         (
