@@ -54,6 +54,12 @@ export function knownIn({ agents, others }: AgentsView): KnownAgent[] {
   ];
 }
 
+/** What an agent is called on a choice: with its id where the document has something under that very name. */
+export function calledOn(known: readonly KnownAgent[], scopes: readonly string[], id: string): string | undefined {
+  const text = known.find((agent) => agent.id === id)?.text;
+  return text !== undefined && text !== id && scopes.includes(text) ? `${text} (${id})` : text;
+}
+
 /** The id that a name stands for: that of an agent which people know by it, else the name itself. */
 export function idOf(view: AgentsView | null, name: string): string {
   const plain = (text: string) => text.trim().toLowerCase().replaceAll(/[ _]/g, '-');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { canConnect, choicesOf, idOf, knownIn, saidOf, stateOf, troubleOf } from '../../src/lib/agents';
+import { calledOn, canConnect, choicesOf, idOf, knownIn, saidOf, stateOf, troubleOf } from '../../src/lib/agents';
 import { AGENTS_CATALOGUES } from '../../src/lib/i18n/agents/index.svelte';
 import { setLocale } from '../../src/lib/i18n/index.svelte';
 import { Feed } from '../../src/stores/feed.svelte';
@@ -76,7 +76,10 @@ test('everyone who is connected or has asked can be chosen, by what people call 
   const view = agents(Date.now());
   const known = knownIn(view);
   expect(known.map(({ id }) => id)).toEqual(['claude-code', 'codex', 'coder']);
-  expect(known[0]?.text).toBe('Claude Code');
+  expect(calledOn(known, ['defaults', 'claude-code'], 'claude-code')).toBe('Claude Code');
+  // What was stored under the name holds for nobody, and is told apart.
+  expect(calledOn(known, ['Claude Code', 'claude-code'], 'claude-code')).toBe('Claude Code (claude-code)');
+  expect(calledOn(known, ['Claude Code'], 'Claude Code')).toBeUndefined();
   for (const name of ['Claude Code', ' claude code', 'CLAUDE-CODE', 'claude-code'])
     expect(idOf(view, name)).toBe('claude-code');
   expect([idOf(view, ' ops '), idOf(null, 'Claude Code')]).toEqual(['ops', 'Claude Code']);

@@ -69,10 +69,25 @@ const note = async (kind: Looking['kind'], backups: string[]) => {
   return { agent: samples.agent('gemini'), written, store: agents };
 };
 
+const off: AgentView = {
+  ...samples.asking('claude-code', 'hook', NOW),
+  calls: 'nothing',
+  obstacles: [
+    {
+      kind: 'switched-off',
+      setting: 'allowManagedHooksOnly',
+      path: shown('/etc/claude-code/managed-settings.json'),
+    },
+  ],
+};
+
 export const agents: Area = {
   name: 'agents',
   entries: [
     entry(AgentCard, {
+      'only our tools ask': () => card(samples.asking('cursor', 'mcp', NOW)),
+      'a file is against it': () => card(off),
+      'was not heard': () => card({ ...off, obstacles: [{ kind: 'silent', actedMs: NOW, heardMs: NOW - 86_400_000 }] }),
       asks: () => card(samples.asking('claude-code', 'hook', NOW)),
       'asks, briefly': () => card(samples.asking('claude-code', 'mcp', NOW), nothing, true),
       'does not ask': () => card(samples.agent('gemini')),
