@@ -4,7 +4,7 @@ use super::Exit;
 use super::connect::way_name;
 use super::output::Output;
 use countersign_agents::{Calls, Connected, Record, SYSTEM, Scope, Surroundings, Trust, Way};
-use countersign_companion::agents::{MOST_LINES, Stand};
+use countersign_companion::agents::{Asked, MOST_LINES, Stand};
 use countersign_core::paths::{Paths, process_environment};
 use countersign_policy::display;
 use countersign_protocol::ui::AgentSeen;
@@ -65,7 +65,7 @@ pub(super) fn stands(paths: &Paths) -> io::Result<Vec<Stand>> {
     let (folder, environment) = (std::env::current_dir()?, process_environment());
     let system = Path::new(SYSTEM);
     let around = Surroundings { home: &paths.home, folder: &folder, system, environment: &environment };
-    Ok(Stand::all(around, &Record::at(paths.connected()), &paths.history()))
+    Ok(Stand::all(around, &Record::at(paths.connected()), &Asked::in_history(&paths.history())))
 }
 
 fn report(stand: Stand) -> Report {

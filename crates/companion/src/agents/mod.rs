@@ -17,7 +17,7 @@ mod tests;
 mod view;
 
 pub use names::{ids_in_document_edits, ids_in_rule_edits, nobody};
-pub use seen::{MOST_LINES, Stand};
+pub use seen::{Asked, MOST_LINES, Stand};
 
 use countersign_agents::{
     Agent, Change, ConnectError, Plan, Record, Request, SYSTEM, Scope, Standing, Surroundings, Way, by_name,
@@ -115,9 +115,10 @@ impl Agents {
 
     /// How all of them stand.
     pub fn view(&self) -> AgentsView {
-        let stands = Stand::all(self.places.around(), &self.places.record, &self.places.history);
-        let known = |name: &String| stands.iter().any(|stand| stand.standing.agent.is_called(name));
-        let others = seen::names_in(&self.places.history).into_iter().filter(|name| !known(name)).collect();
+        let asked = Asked::in_history(&self.places.history);
+        let stands = Stand::all(self.places.around(), &self.places.record, &asked);
+        let is_known = |name: &str| stands.iter().any(|stand| stand.standing.agent.is_called(name));
+        let others = asked.names().filter(|name| !is_known(name)).map(str::to_owned).collect();
         view::agents(&stands, others, &self.places.openclaw)
     }
 

@@ -1,7 +1,7 @@
 //! Names of agents, at every door at which one is typed or picked: those that people see stand for the ids
 //! that rules and policy are for, and an id of nobody is answered with who there is.
 
-use super::seen::names_in;
+use super::seen::Asked;
 use countersign_agents::{Agent, Record, SYSTEM, Standing, Surroundings, by_name, id_of};
 use countersign_core::paths::{Paths, process_environment};
 use countersign_policy::display;
@@ -90,10 +90,10 @@ fn known(paths: &Paths) -> BTreeMap<String, Option<&'static Agent>> {
     let here = standings.iter().filter(|standing| standing.sighting.is_here() || standing.is_connected());
     let mut known: BTreeMap<String, Option<&'static Agent>> =
         here.map(|standing| (standing.agent.name.to_owned(), Some(standing.agent))).collect();
-    let others = names_in(&paths.history()).into_iter().chain([MAIN_AGENT.to_owned()]);
-    for name in others.filter(|name| !FOR_ALL.contains(&name.as_str())) {
-        let agent = by_name(&name).filter(|agent| agent.name == name);
-        known.entry(name).or_insert(agent);
+    let asked = Asked::in_history(&paths.history());
+    for name in asked.names().chain([MAIN_AGENT]).filter(|name| !FOR_ALL.contains(name)) {
+        let agent = by_name(name).filter(|agent| agent.name == name);
+        known.entry(name.to_owned()).or_insert(agent);
     }
     known
 }
