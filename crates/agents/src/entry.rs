@@ -1,6 +1,7 @@
 //! What of ours stands in settings: the hook and the server, made from the table, and told from what
 //! others put there.
 
+use crate::json::hooks::Found;
 use crate::table::{Agent, Hook, Mcp, Part};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -9,6 +10,22 @@ impl Hook {
     /// The group of hooks that holds ours alone.
     pub(crate) fn group(&self, words: &[String], patience: Duration) -> Value {
         json!({ "matcher": "*", "hooks": [entry(self.handler, words, patience + LIMIT_MARGIN)] })
+    }
+
+    /// Whether a hook of ours is called for fewer calls than what [`Hook::group`] makes, or not waited for,
+    /// as far as that can be told: whatever stands there that is never written may do either.
+    pub(crate) fn is_narrowed(&self, found: &Found) -> bool {
+        let takes_all = match &found.matcher {
+            None | Some(Value::Null) => true,
+            Some(matcher) => matcher.as_str().is_some_and(|matcher| ALL_TOOLS.contains(&matcher)),
+        };
+        let is_known = |name: &String| {
+            let is_written = self.handler.iter().any(|(written, _)| written == name);
+            is_written || WORDS_FOR_PEOPLE.contains(&name.as_str())
+        };
+        let members = found.handler.as_object();
+        let is_plain = members.is_some_and(|members| members.keys().all(is_known));
+        !takes_all || !is_plain || found.handler["type"].as_str().is_some_and(|kind| kind != "command")
     }
 }
 
@@ -88,3 +105,9 @@ fn is_our_program(path: &str) -> bool {
 /// How much longer than the hook the agent is told to wait: an agent that ends its hook goes on
 /// without an answer.
 const LIMIT_MARGIN: Duration = Duration::from_secs(30);
+
+/// Matchers that every call matches.
+const ALL_TOOLS: [&str; 3] = ["", "*", ".*"];
+
+/// Members of a hook that nothing but what people read comes of.
+const WORDS_FOR_PEOPLE: [&str; 3] = ["description", "name", "statusMessage"];

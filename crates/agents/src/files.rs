@@ -80,12 +80,13 @@ pub(crate) fn may_change(file: &Path) -> Result<(), ConnectError> {
 
 fn metadata(file: &Path) -> Result<Option<fs::Metadata>, ConnectError> {
     match fs::metadata(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         found => found.map(Some).map_err(|source| ConnectError::Io { path: file.to_owned(), source }),
     }
 }
 
-/// The text of a file of settings that is only looked at.
+/// The text of a file that is only looked at: an agent obeys it whoever may write it. Nothing where it is
+/// not there, and where something on the way to it is no folder.
 pub(crate) fn text(file: &Path) -> Result<Option<String>, ConnectError> {
     Ok(look(file)?.map(|found| found.text))
 }

@@ -40,8 +40,8 @@ fn hook_settings(agent: &Agent, hook: &Hook, text: &str) {
     assert_eq!(without(before, "hooks"), without(there, "hooks"), "other members");
     // Hooks of ours in other places may be there in a way that is not touched.
     let Ok(back) = hooks.take_out(&with) else { return };
-    assert!(hooks.commands(&back).unwrap().is_empty(), "{back}");
-    if hooks.commands(text).unwrap().is_empty() {
+    assert!(hooks.found(&back).unwrap().is_empty(), "{back}");
+    if hooks.found(text).unwrap().is_empty() {
         assert_eq!(hooks.take_out(text).unwrap(), text, "nothing of ours to take out");
     }
 }

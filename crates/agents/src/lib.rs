@@ -20,6 +20,7 @@
 //! # Ok(()) }
 //! ```
 
+mod activity;
 mod diff;
 mod edit;
 mod entry;
@@ -32,8 +33,10 @@ mod known;
 mod note;
 mod places;
 mod plan;
+mod reach;
 mod record;
 mod standing;
+mod switches;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -42,10 +45,11 @@ mod wish;
 
 pub use diff::{Difference, LineKind};
 pub use error::{ConnectError, RecordError, Unfit};
-pub use known::{AGENTS, by_name};
+pub use known::{AGENTS, by_name, id_of};
 pub use note::{Note, SwitchedOff};
-pub use places::{Scope, Sighting, Surroundings};
+pub use places::{SYSTEM, Scope, Sighting, Surroundings};
 pub use plan::{Applied, Becomes, Change, FileChange, Plan, Request};
+pub use reach::{Calls, Obstacle, Reach};
 pub use record::Record;
 pub use standing::{Connected, Program, Standing, Trust};
 pub use table::{Agent, Caution, Event, Hook, HookWish, Mcp, SERVER, Way};

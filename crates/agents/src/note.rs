@@ -35,6 +35,8 @@ pub struct SwitchedOff {
     pub setting: String,
     /// Where it is.
     pub path: PathBuf,
+    /// The only project in which they are not called; everywhere where absent.
+    pub within: Option<PathBuf>,
     pub(crate) off: Off,
 }
 
@@ -62,11 +64,16 @@ impl fmt::Display for Note {
 
 impl fmt::Display for SwitchedOff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { agent, setting, path, off } = self;
-        let path = path.display();
+        let Self { agent, setting, path, within, off } = self;
+        write!(f, "{agent} does not ask")?;
+        if let Some(within) = within {
+            write!(f, " in {}", within.display())?;
+        }
+        write!(f, ": {} says so ({setting} ", path.display())?;
         match off {
-            Off::Is(value) => write!(f, "{setting} is {value} in {path}: {agent} calls no hook."),
-            Off::Names(name) => write!(f, "{setting} has {name:?} in {path}: {agent} does not call it."),
+            Off::Is(value) => write!(f, "is {value})"),
+            Off::Names(name) => write!(f, "has {name:?})"),
+            Off::Locks(_) | Off::Yes => f.write_str("is set)"),
         }
     }
 }

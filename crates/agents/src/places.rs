@@ -25,9 +25,14 @@ pub struct Surroundings<'a> {
     pub home: &'a Path,
     /// The current folder.
     pub folder: &'a Path,
+    /// Where the machine's own folders begin: [`SYSTEM`].
+    pub system: &'a Path,
     /// Variables that move settings, and the search path of programs.
     pub environment: &'a BTreeMap<String, String>,
 }
+
+/// Where the folders of a machine begin.
+pub const SYSTEM: &str = "/";
 
 /// How an agent was found.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -64,7 +69,7 @@ impl Surroundings<'_> {
         folders.map(|folder| Path::new(folder).join(name)).find(|program| is_program(program))
     }
 
-    fn variable(&self, name: &str) -> Option<&str> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.environment.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 }
@@ -86,7 +91,7 @@ impl Agent {
         }
     }
 
-    fn folder(&self, around: Surroundings<'_>) -> PathBuf {
+    pub(crate) fn folder(&self, around: Surroundings<'_>) -> PathBuf {
         self.place(around).0
     }
 

@@ -4,11 +4,15 @@
 use crate::error::RecordError;
 use crate::files;
 use crate::places::Scope;
-use crate::table::Way;
+use crate::table::{Agent, Way};
 use countersign_core::private::{self, Others};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Where that is kept.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -65,6 +69,33 @@ impl Record {
         Self { path }
     }
 
+    /// Notes that the hook of an agent was called at `now_ms`, in Unix milliseconds: one empty file for each,
+    /// whose time it is.
+    pub fn hear(&self, agent: &Agent, now_ms: i64) -> io::Result<()> {
+        let path = self.heard(agent);
+        let open = || OpenOptions::new().append(true).create(true).mode(OURS).open(&path);
+        let file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = path.parent().unwrap_or(Path::new("/"));
+                DirBuilder::new().recursive(true).mode(OURS_ALONE).create(folder)?;
+                open()?
+            }
+            file => file?,
+        };
+        let since = Duration::from_millis(u64::try_from(now_ms).unwrap_or_default());
+        file.set_modified(SystemTime::UNIX_EPOCH + since)
+    }
+
+    /// When the hook of an agent was last called, in Unix milliseconds, where it ever was.
+    pub(crate) fn heard_ms(&self, agent: &Agent) -> Option<i64> {
+        let at = fs::symlink_metadata(self.heard(agent)).ok()?.modified().ok()?;
+        i64::try_from(at.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis()).ok()
+    }
+
+    fn heard(&self, agent: &Agent) -> PathBuf {
+        self.path.with_file_name(HEARD).join(agent.name)
+    }
+
     pub(crate) fn read(&self) -> Result<Written, RecordError> {
         let read = private::read(&self.path, LARGEST, Others::MayRead);
         let text = read.map_err(|source| RecordError::Spoiled { path: self.path.clone(), source })?;
@@ -115,3 +146,12 @@ pub(crate) fn digest(text: &str) -> String {
 
 /// Largest record, in bytes: a few hundred for each of some files.
 const LARGEST: u64 = 1024 * 1024;
+
+/// The folder that says when agents were heard, beside the record.
+const HEARD: &str = "heard";
+
+/// Mode of such a file.
+const OURS: u32 = 0o600;
+
+/// Mode of its folder.
+const OURS_ALONE: u32 = 0o700;

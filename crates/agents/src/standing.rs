@@ -1,19 +1,23 @@
 //! How an agent stands now: what of ours is in its settings, since when, whether it would be started, and
 //! what keeps it from being called.
 
+use crate::activity::Activity;
 use crate::entry;
 use crate::error::ConnectError;
 use crate::files;
-use crate::json::hooks::Hooks;
-use crate::json::{self};
+use crate::json::hooks::{Found, Hooks};
 use crate::known::AGENTS;
 use crate::note::{Note, SwitchedOff};
 use crate::places::{Scope, Sighting, Surroundings, is_program};
 use crate::record::{Record, Written};
-use crate::table::{Agent, File, Hook, Off, Switch, Syntax, Way};
+use crate::switches::switched_off;
+use crate::table::{Agent, Event, File, Way};
 use crate::toml;
 use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// How an agent stands.
 #[derive(Debug)]
@@ -24,8 +28,12 @@ pub struct Standing {
     pub sighting: Sighting,
     /// What of ours is in its settings.
     pub connected: Vec<Connected>,
-    /// What keeps its hooks from being called at the moment.
-    pub switched_off: Vec<SwitchedOff>,
+    /// What keeps its hooks from being called, wherever it is set.
+    pub(crate) switched_off: Vec<SwitchedOff>,
+    /// When it last had a tool do something, by what it keeps of its sessions.
+    pub(crate) acted_ms: Option<i64>,
+    /// When its hook was last called, whatever it was called for.
+    pub(crate) heard_ms: Option<i64>,
     /// Settings that could not be looked at, a sentence each.
     pub unread: Vec<String>,
 }
@@ -45,6 +53,22 @@ pub struct Connected {
     pub program: Program,
     /// Whether the agent trusts it, where that matters.
     pub trust: Option<Trust>,
+    /// Which calls come by it.
+    pub(crate) extent: Extent,
+    /// From when on calls were to come by it, in Unix milliseconds, where that is known: since it stands
+    /// there, and its program is the one that it is.
+    pub(crate) begun_ms: Option<i64>,
+}
+
+/// Which calls come by something that stands in settings.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Extent {
+    /// All that can come that way.
+    All,
+    /// Those that the agent would ask the person about.
+    Questions,
+    /// Nobody knows which: it is not what is written there.
+    NotKnown,
 }
 
 /// A program that an agent is to start.
@@ -75,12 +99,16 @@ impl Standing {
     /// Looks at an agent's settings, those of the person and those of the project in the current
     /// folder. Blocking.
     pub fn of(agent: &'static Agent, around: Surroundings<'_>, record: &Record) -> Self {
+        let activity = Activity::of(agent, around);
+        let (switched_off, unread) = switched_off(agent, around, &activity.folders);
         let mut standing = Self {
             agent,
             sighting: Sighting::of(agent, around),
             connected: Vec::new(),
-            switched_off: switched_off(agent, around),
-            unread: Vec::new(),
+            switched_off,
+            acted_ms: activity.acted_ms,
+            heard_ms: record.heard_ms(agent),
+            unread,
         };
         let written = match record.read() {
             Ok(written) => written,
@@ -133,7 +161,7 @@ pub(crate) fn hook_notes(agent: &Agent, scope: Scope, around: Surroundings<'_>) 
     }
     let Some(hook) = &agent.hook else { return notes };
     notes.extend(hook.cautions.iter().map(|caution| Note::Caution { agent: agent.title, caution: *caution }));
-    notes.extend(switched_off(agent, around).into_iter().map(Note::SwitchedOff));
+    notes.extend(switched_off(agent, around, &[]).0.into_iter().map(Note::SwitchedOff));
     // Codex alone reads hooks from two files of one folder.
     if let Some((_, text)) = hook.trust.as_ref().and_then(|file| text_of(agent, file, scope, around).ok()?) {
         let has_hooks = toml::get(&text, &["hooks"]).ok().flatten();
@@ -156,16 +184,21 @@ fn hook(
     let is_ours = |command: &str| entry::is_our_hook(command, agent);
     let comments = hook.file.syntax.comments();
     let events = hook.event_names();
-    let found = Hooks { comments, events: &events, is_ours: &is_ours }.commands(&text);
+    let found = Hooks { comments, events: &events, is_ours: &is_ours }.found(&text);
     let found = found.map_err(|source| ConnectError::Unfit { path: path.clone(), source, by_hand: None })?;
-    let mut connected = Vec::new();
-    for (event, command) in found.into_iter().take(1) {
-        let trust = hook.trust.as_ref().map(|file| trust(agent, file, &path, &event, around));
-        let since_ms = since(agent, Way::Hook, &path, written);
-        let program = program(entry::program_of(&command), around);
-        connected.push(Connected { way: Way::Hook, scope, path: path.clone(), since_ms, program, trust });
-    }
-    Ok(connected)
+    // Of several the one that most comes by.
+    let extent = |found: &Found| match hook.event_name(Event::BeforeTool) == Some(found.event.as_str()) {
+        _ if hook.is_narrowed(found) => Extent::NotKnown,
+        true => Extent::All,
+        false => Extent::Questions,
+    };
+    let best = found.iter().find(|one| extent(one) == Extent::All).or(found.first());
+    let Some(one) = best else { return Ok(Vec::new()) };
+    let trust = hook.trust.as_ref().map(|file| trust(agent, file, &path, &one.event, around));
+    let since_ms = since(agent, Way::Hook, &path, written);
+    let program = program(entry::program_of(&one.command), around);
+    let (extent, begun_ms) = (extent(one), begun(since_ms, &path, &program, around));
+    Ok(vec![Connected { way: Way::Hook, scope, path, since_ms, program, trust, extent, begun_ms }])
 }
 
 fn server(
@@ -181,12 +214,29 @@ fn server(
     let Some(Ok(name)) = found.map(|found| entry::our_server(&found)) else { return Ok(Vec::new()) };
     let since_ms = since(agent, Way::Mcp, &path, written);
     let program = program(name, around);
-    Ok(vec![Connected { way: Way::Mcp, scope, path, since_ms, program, trust: None }])
+    let (trust, extent, begun_ms) = (None, Extent::All, None);
+    Ok(vec![Connected { way: Way::Mcp, scope, path, since_ms, program, trust, extent, begun_ms }])
 }
 
 fn since(agent: &Agent, way: Way, path: &Path, written: &Written) -> Option<i64> {
-    let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let file = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     written.since(agent.name, way, &file)
+}
+
+/// Releases from before left no sign of calls, so what an older program was called for counts for nothing.
+fn begun(since_ms: Option<i64>, path: &Path, program: &Program, around: Surroundings<'_>) -> Option<i64> {
+    let milliseconds = |at: SystemTime| {
+        let since = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok()
+    };
+    let written = || milliseconds(fs::metadata(path).ok()?.modified().ok()?);
+    let file = match program.name.contains('/') {
+        true => PathBuf::from(&program.name),
+        false => around.program(&program.name)?,
+    };
+    // When it came here: its other time may be that of its build.
+    let came_ms = fs::metadata(file).ok()?.ctime().checked_mul(1_000)?;
+    Some(since_ms.or_else(written)?.max(came_ms))
 }
 
 fn program(name: String, around: Surroundings<'_>) -> Program {
@@ -208,49 +258,13 @@ fn text_of(
     Ok(files::text(&path)?.map(|text| (path, text)))
 }
 
-/// What keeps the hooks of an agent from being called, wherever it is set.
-fn switched_off(agent: &Agent, around: Surroundings<'_>) -> Vec<SwitchedOff> {
-    let mut found = Vec::new();
-    for switch in agent.hook.iter().flat_map(|hook: &Hook| hook.switches) {
-        for scope in [Scope::User, Scope::Project] {
-            // Settings that cannot be read are told about elsewhere.
-            let Ok(Some((path, text))) = text_of(agent, &switch.file, scope, around) else { continue };
-            if switch.is_off(&text) {
-                let off =
-                    SwitchedOff { agent: agent.title, setting: switch.way.join("."), path, off: switch.off };
-                if !found.contains(&off) {
-                    found.push(off);
-                }
-            }
-        }
-    }
-    found
-}
-
-impl Switch {
-    fn is_off(&self, text: &str) -> bool {
-        let there = match self.file.syntax {
-            Syntax::Toml => toml::get(text, self.way).ok().flatten(),
-            syntax => json::parse(text, syntax.comments()).ok().and_then(|settings| {
-                self.way.iter().try_fold(&settings, |value, name| value.get(name)).cloned()
-            }),
-        };
-        match self.off {
-            Off::Is(off) => there == Some(Value::Bool(off)),
-            Off::Names(name) => {
-                there.as_ref().and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == name))
-            }
-        }
-    }
-}
-
 /// What the agent keeps of hooks that were trusted: a table of hashes, each under the file, the
 /// event and two places.
 fn trust(agent: &Agent, file: &File, hooks: &Path, event: &str, around: Surroundings<'_>) -> Trust {
     // The person's trust is kept among the person's settings, for hooks of projects too.
     let Ok(Some((_, text))) = text_of(agent, file, Scope::User, around) else { return Trust::No };
     let state = toml::get(&text, &["hooks", STATE]).ok().flatten().unwrap_or_default();
-    let canonical = std::fs::canonicalize(hooks).unwrap_or_else(|_| hooks.to_owned());
+    let canonical = fs::canonicalize(hooks).unwrap_or_else(|_| hooks.to_owned());
     let event = snake(event);
     let is_of_it = |key: &str| {
         let mut parts = key.rsplitn(4, ':').skip(2);

@@ -21,6 +21,10 @@ pub struct Agent {
     pub tested: Option<&'static str>,
     /// Where its settings are.
     pub(crate) folder: Folder,
+    /// Where it lists its projects.
+    pub(crate) projects: Option<Projects>,
+    /// Where it writes down what its sessions did.
+    pub(crate) sessions: Option<Sessions>,
     /// What it starts before it calls a tool.
     pub hook: Option<Hook>,
     /// How it takes tools of MCP servers.
@@ -30,9 +34,10 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Whether this is one of its names.
+    /// Whether this is one of its names: letters large or small, with blanks, lines or dashes between words.
     pub fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.aliases.contains(&name)
+        let names = [self.name, self.title].into_iter().chain(self.aliases.iter().copied());
+        names.into_iter().any(|known| plain(known).eq(plain(name)))
     }
 
     /// The ways in which it can ask here, the one that asks about most first.
@@ -61,6 +66,12 @@ impl Agent {
     pub fn has_event(&self, event: Event) -> bool {
         self.hook.as_ref().is_some_and(|hook| hook.event_name(event).is_some())
     }
+}
+
+/// The characters that tell a name from another.
+fn plain(name: &str) -> impl Iterator<Item = char> {
+    let told = name.chars().map(|c| if matches!(c, ' ' | '_') { '-' } else { c });
+    told.flat_map(char::to_lowercase)
 }
 
 impl PartialEq for Agent {
@@ -239,9 +250,59 @@ pub(crate) enum Part {
 /// A setting that keeps hooks from being called.
 #[derive(Debug)]
 pub(crate) struct Switch {
-    pub(crate) file: File,
+    /// Every file that the agent obeys it in.
+    pub(crate) places: &'static [Place],
     pub(crate) way: &'static [&'static str],
     pub(crate) off: Off,
+}
+
+/// A file that an agent obeys, whoever wrote it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) at: At,
+    pub(crate) syntax: Syntax,
+}
+
+/// Where such a file is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum At {
+    /// Below the agent's folder.
+    Own(&'static str),
+    /// Below a project's folder: it holds there alone.
+    Project(&'static str),
+    /// For everybody on the machine, and the variable that names another file in its place.
+    Machine(&'static str, Option<&'static str>),
+    /// The same, each file of a folder whose name ends in `.json`.
+    MachineEach(&'static str),
+}
+
+/// Where an agent lists the projects that it worked in: an object whose names are their folders.
+#[derive(Debug)]
+pub(crate) struct Projects {
+    pub(crate) file: File,
+    pub(crate) way: &'static [&'static str],
+}
+
+/// Where an agent writes down what its sessions did: files of one JSON document a line.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    /// Below the agent's folder.
+    pub(crate) below: &'static str,
+    /// How many folders are between that and the files.
+    pub(crate) depth: usize,
+    /// What a line looks like.
+    pub(crate) form: Form,
+}
+
+/// How an agent writes down a call.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Form {
+    /// Claude Code: parts of messages.
+    ClaudeCode,
+    /// Codex: items of responses.
+    Codex,
+    /// Copilot CLI: events.
+    Copilot,
 }
 
 /// What a switch has to say to be off.
@@ -251,6 +312,10 @@ pub(crate) enum Off {
     Is(bool),
     /// A list with this text.
     Names(&'static str),
+    /// A list with this text, or anything else but `false`: what its agent cannot read it takes for a yes.
+    Locks(&'static str),
+    /// What a variable says for a yes.
+    Yes,
 }
 
 /// What our entries are called in settings.

@@ -1,7 +1,7 @@
 //! What has to hold of what agents wrote for this crate, whatever it is. Only there for `tests/fuzz`.
 
 use crate::hook::{
-    self, ClaudeCode, Codex, Contract, Copilot, Event, Gemini, Generic, Options, Qwen, WhenAbsent,
+    self, ClaudeCode, Codex, Contract, Copilot, Event, Gemini, Generic, Options, Qwen, VsCode, WhenAbsent,
 };
 use countersign_approvals::ports::Ports;
 use countersign_companion::fuzzing::run;
@@ -13,7 +13,7 @@ pub use countersign_agents::fuzzing::agent_settings;
 /// What an agent says of a call while no app is there: whatever it is, the answer is no allow. `how` picks
 /// agent and options.
 pub fn hook(how: u8, input: &[u8]) {
-    let contracts: [&dyn Contract; 6] = [&ClaudeCode, &Codex, &Gemini, &Generic, &Qwen, &Copilot];
+    let contracts: [&dyn Contract; 7] = [&ClaudeCode, &Codex, &Gemini, &Generic, &Qwen, &Copilot, &VsCode];
     let contract = contracts[usize::from(how) % contracts.len()];
     let options = Options {
         when_absent: if how & 4 == 0 { WhenAbsent::Deny } else { WhenAbsent::Ask },
@@ -24,7 +24,7 @@ pub fn hook(how: u8, input: &[u8]) {
     let ids = Ports::system().ids;
     let socket = Path::new("/nowhere/countersign.sock");
     let input = |_| Ok(input.to_vec());
-    let answer = run(hook::answer(contract, &options, socket, &|_| None, &*ids, input));
+    let answer = run(hook::answer(contract, &options, socket, (&|_| None, &|_| {}), &*ids, input));
     let document = answer.document.unwrap_or_default();
     for decision in [
         &document["decision"],

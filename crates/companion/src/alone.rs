@@ -1,6 +1,7 @@
 //! Changes of policy while no app runs: they only tighten, and the history hears of them as it
 //! does from the app.
 
+use crate::agents::{ids_in_document_edits, ids_in_rule_edits};
 use countersign_approvals::history::HistoryError;
 use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{RuleChange, RuleStore, RulesChanged, RulesError, state};
@@ -50,8 +51,13 @@ pub async fn edit_document(paths: &Paths, edits: Vec<DocumentEdit>) -> Result<Ed
     changed
 }
 
-async fn document(core: &Core, paths: &Paths, edits: Vec<DocumentEdit>) -> Result<EditResult, NotChanged> {
+async fn document(
+    core: &Core,
+    paths: &Paths,
+    mut edits: Vec<DocumentEdit>,
+) -> Result<EditResult, NotChanged> {
     let before = core.store.current();
+    ids_in_document_edits(&mut edits, before.document.as_ref());
     let change = Change { base_hash: None, edits, looser: Looser::Refuse, writer: Writer::CommandLine };
     let result = core.store.edit(change).await?;
     if result.applied {
@@ -76,7 +82,8 @@ pub async fn edit_rules(paths: &Paths, edits: Vec<RuleEdit>) -> Result<RuleEditR
     changed
 }
 
-async fn rules(core: &Core, paths: &Paths, edits: Vec<RuleEdit>) -> Result<RuleEditResult, NotChanged> {
+async fn rules(core: &Core, paths: &Paths, mut edits: Vec<RuleEdit>) -> Result<RuleEditResult, NotChanged> {
+    ids_in_rule_edits(&mut edits);
     let before = core.rules.refresh().await;
     // Blocking, as this is anyway: nothing else runs here.
     note_hidden(&paths.boxes(), &edits)?;

@@ -34,6 +34,10 @@ pub struct ToolCaller {
     /// Its own id of the call: several hooks that ask about one call ask one question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
+    /// Whose hook it called for that, by the agent's name, where it runs several hooks for a call one after
+    /// the other: all of them together ask one question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
 }
 
 /// An agent that works for another one, as that one tells it.

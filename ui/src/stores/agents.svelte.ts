@@ -1,4 +1,4 @@
-import { choicesOf, connectedIn } from '../lib/agents';
+import { choicesOf, connectedIn, knownIn } from '../lib/agents';
 import { BackendError } from '../lib/ipc';
 import type { AgentChange, AgentPreview, AgentsView, AgentView, AgentWay, Shown } from '../lib/protocol';
 import type { Feed } from './feed.svelte';
@@ -34,6 +34,9 @@ export class AgentsStore {
   constructor(readonly feed: Feed) {}
 
   readonly connected = $derived(connectedIn(this.view?.agents ?? []));
+
+  /** Everyone whom policy and entries can be for, as far as they are known here. */
+  readonly known = $derived(this.view ? knownIn(this.view) : []);
 
   /** Found here, or connected though it is not found any more. */
   readonly here = $derived(this.view?.agents.filter((agent) => agent.found || this.connected.includes(agent)) ?? []);

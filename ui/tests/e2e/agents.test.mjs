@@ -68,7 +68,7 @@ test('each agent says how it asks, what that covers, and what keeps it from that
     assert.match(await tab.textContent(inCard('claude-code', 'agent-way')), /since .*settings\.json/);
     assert.match(await tab.textContent(card('claude-code')), /those of sub-agents and MCP servers too/);
     assert.match(await tab.textContent(card('claude-code')), /4 minutes ago/);
-    assert.equal(await tab.getAttribute(card('codex'), 'data-state'), 'trouble');
+    assert.equal(await tab.getAttribute(card('codex'), 'data-state'), 'silent');
     assert.match(await tab.textContent(inCard('codex', 'agent-trouble')), /Type \/hooks there/);
     assert.equal(await tab.getAttribute(card('gemini'), 'data-state'), 'idle');
     assert.match(await tab.textContent(card('gemini')), /0\.62\.0 \(tested: 0\.61\.0\)/);

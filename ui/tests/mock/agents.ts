@@ -1,6 +1,6 @@
 import type {
   AgentConnection,
-  AgentNote,
+  AgentObstacle,
   AgentPreview,
   AgentPreviewParams,
   AgentsView,
@@ -102,7 +102,8 @@ export function agent(name: string, differs: Partial<AgentView> = {}): AgentView
     ...(tested === undefined ? {} : { release: shown(tested), tested }),
     ways,
     lastSeen: { kind: 'never' },
-    notes: [],
+    calls: 'nothing',
+    obstacles: [],
     unread: [],
     ...differs,
   };
@@ -114,7 +115,20 @@ export function asking(name: string, way: AgentWay, now: number, differs: Partia
   const ways = view.ways.map((one) =>
     one.way === way ? { ...one, connected: connection(name, way, now, differs) } : one,
   );
-  return { ...view, ways };
+  return { ...view, ways, ...reach(ways) };
+}
+
+/** What the app would say of it: a hook that is called asks about its own tools, a server about ours alone. */
+function reach(ways: AgentView['ways']): Pick<AgentView, 'calls' | 'obstacles'> {
+  const obstacles: AgentObstacle[] = [];
+  const asks = (wanted: AgentWay) => {
+    const there = ways.find(({ way }) => way === wanted)?.connected;
+    if (there?.programIsThere === false) obstacles.push({ kind: 'program-gone', program: there.program });
+    if (there?.trust === 'no') obstacles.push({ kind: 'untrusted' });
+    return there?.programIsThere === true && there.trust !== 'no';
+  };
+  const [own, ours] = [asks('hook'), asks('mcp')];
+  return { calls: own ? 'own' : ours ? 'our-tools' : 'nothing', obstacles };
 }
 
 /** A machine with agents in every state. */
@@ -128,6 +142,7 @@ export function agents(now: number): AgentsView {
       agent('cursor', { found: false }),
       agent('zed', { found: false }),
     ],
+    others: [{ id: 'coder', shown: shown('coder') }],
     openclaw: { program: shown(`${HOME}/.local/bin/openclaw`), isNode: true },
   };
 }
@@ -135,29 +150,31 @@ export function agents(now: number): AgentsView {
 /** A machine on which nothing asks yet. */
 export function fresh(): AgentsView {
   const names = Object.keys(KNOWN);
-  return { agents: names.map((name) => agent(name, { found: name !== 'cursor' && name !== 'zed' })) };
+  const found = (name: string) => name !== 'cursor' && name !== 'zed';
+  return { agents: names.map((name) => agent(name, { found: found(name) })), others: [] };
 }
 
 /** A machine without agents. */
 export function none(): AgentsView {
-  return { agents: Object.keys(KNOWN).map((name) => agent(name, { found: false })) };
+  return { agents: Object.keys(KNOWN).map((name) => agent(name, { found: false })), others: [] };
 }
 
 /** Names and places that somebody chose to be in the way. */
 export function hostile(now: number): AgentsView {
   const long = `/home/mina/${'very-long-folder-name-without-any-end/'.repeat(8)}\u202egpj.bin`;
-  const off: AgentNote = { kind: 'switched-off', setting: 'disableAllHooks', path: shown(long) };
+  const off: AgentObstacle = { kind: 'switched-off', setting: 'disableAllHooks', path: shown(long) };
   const claude = asking('claude-code', 'hook', now, { path: shown(long), program: shown(long), programIsThere: false });
   return {
     agents: [
       // As the app escapes what it says itself.
       {
         ...claude,
-        notes: [off],
+        obstacles: [...claude.obstacles, off, { ...off, within: shown(long) }, { kind: 'narrowed', path: shown(long) }],
         unread: [`${long.replace('\u202e', '\\u{202E}')}: expected JSON: ${'<b>word</b> '.repeat(40)}`],
       },
       agent('codex', { program: shown(long), release: shown('9'.repeat(300)) }),
     ],
+    others: [],
     openclaw: { isNode: true },
   };
 }
@@ -199,7 +216,8 @@ export function written(
       const puts = connected ?? (wanted.ways.includes(way.way) ? connection(name, way.way, now) : undefined);
       return puts ? { ...way, connected: puts } : way;
     });
-  return { ...view, agents: view.agents.map((one) => (one.name === name ? { ...one, ways: ways(one) } : one)) };
+  const after = (one: AgentView) => ({ ...one, ways: ways(one), ...reach(ways(one)) });
+  return { ...view, agents: view.agents.map((one) => (one.name === name ? after(one) : one)) };
 }
 
 /** Where the bytes from before are. */

@@ -85,19 +85,38 @@ impl Hooks<'_> {
         }
     }
 
-    /// The commands of ours that are there, each with its event.
-    pub(crate) fn commands(self, text: &str) -> Result<Vec<(String, String)>, Unfit> {
+    /// What of ours is there, those of the first event first.
+    pub(crate) fn found(self, text: &str) -> Result<Vec<Found>, Unfit> {
         let settings = Settings::read(text, self)?;
         let mut found = Vec::new();
         for event in self.events {
             for own in settings.groups(event)? {
-                let handlers = &settings.value[HOOKS][event][own.index][HOOKS];
-                let commands = own.handlers.iter().filter_map(|at| handlers[at]["command"].as_str());
-                found.extend(commands.map(|command| ((*event).to_owned(), command.to_owned())));
+                let group = &settings.value[HOOKS][event][own.index];
+                for handler in own.handlers.iter().map(|at| &group[HOOKS][at]) {
+                    let Some(command) = handler["command"].as_str() else { continue };
+                    found.push(Found {
+                        event: (*event).to_owned(),
+                        command: command.to_owned(),
+                        matcher: group.get("matcher").cloned(),
+                        handler: handler.clone(),
+                    });
+                }
             }
         }
         Ok(found)
     }
+}
+
+/// A hook of ours as it stands in settings.
+pub(crate) struct Found {
+    /// Its event, as the agent calls it.
+    pub(crate) event: String,
+    /// What is started.
+    pub(crate) command: String,
+    /// Which calls it is for.
+    pub(crate) matcher: Option<Value>,
+    /// The rest of it.
+    pub(crate) handler: Value,
 }
 
 /// Settings that were looked at.

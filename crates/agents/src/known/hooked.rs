@@ -1,7 +1,9 @@
 //! Agents that start a program before they call a tool.
 
-use super::{CALL_LIMIT, OWN_TOOLS};
-use crate::table::{Agent, Caution, Event, File, Folder, Hook, Listed, Mcp, Off, Part, Switch, Syntax};
+use super::{CALL_LIMIT, OWN_TOOLS, switches};
+use crate::table::{
+    Agent, Caution, Event, File, Folder, Form, Hook, Listed, Mcp, Part, Projects, Sessions, Syntax,
+};
 use std::time::Duration;
 
 pub(super) const CLAUDE_CODE: Agent = Agent {
@@ -12,6 +14,8 @@ pub(super) const CLAUDE_CODE: Agent = Agent {
     package: Some("@anthropic-ai/claude-code"),
     tested: Some("2.1.330"),
     folder: Folder { below_home: ".claude", moved_by: Some(("CLAUDE_CONFIG_DIR", "")), sign: "" },
+    projects: Some(Projects { file: CLAUDE_STATE, way: &["projects"] }),
+    sessions: Some(Sessions { below: "projects", depth: 3, form: Form::ClaudeCode }),
     hook: Some(Hook {
         file: CLAUDE_SETTINGS,
         events: BOTH_EVENTS,
@@ -22,7 +26,7 @@ pub(super) const CLAUDE_CODE: Agent = Agent {
             ("statusMessage", WAITING),
             ("onFailure", Part::Text("block")),
         ],
-        switches: &[Switch { file: CLAUDE_SETTINGS, way: &["disableAllHooks"], off: Off::Is(true) }],
+        switches: switches::CLAUDE_CODE,
         cautions: &[],
         longest: None,
         trust: None,
@@ -30,12 +34,7 @@ pub(super) const CLAUDE_CODE: Agent = Agent {
         misses: "files that a prompt names with @; sessions with --bare, --safe-mode or other --setting-sources",
     }),
     mcp: Some(Mcp {
-        file: File {
-            user: &[".claude.json"],
-            unmoved: Some(".claude.json"),
-            project: Some(".mcp.json"),
-            syntax: Syntax::Json,
-        },
+        file: CLAUDE_STATE,
         way: &["mcpServers"],
         entry: &[
             ("type", Part::Text("stdio")),
@@ -63,6 +62,8 @@ pub(super) const CODEX: Agent = Agent {
     package: Some("@openai/codex"),
     tested: Some("0.169.0"),
     folder: Folder { below_home: ".codex", moved_by: Some(("CODEX_HOME", "")), sign: "" },
+    projects: Some(Projects { file: CODEX_CONFIG, way: &["projects"] }),
+    sessions: Some(Sessions { below: "sessions", depth: 3, form: Form::Codex }),
     hook: Some(Hook {
         file: File {
             user: &["hooks.json"],
@@ -77,7 +78,7 @@ pub(super) const CODEX: Agent = Agent {
             ("timeout", Part::LimitSeconds),
             ("statusMessage", WAITING),
         ],
-        switches: &[Switch { file: CODEX_CONFIG, way: &["features", "hooks"], off: Off::Is(false) }],
+        switches: switches::CODEX,
         cautions: &[Caution::TrustFirst],
         longest: None,
         trust: Some(CODEX_CONFIG),
@@ -109,6 +110,8 @@ pub(super) const GEMINI: Agent = Agent {
     package: Some("@google/gemini-cli"),
     tested: Some("0.61.0"),
     folder: Folder { below_home: ".gemini", moved_by: Some(("GEMINI_CLI_HOME", ".gemini")), sign: "" },
+    projects: Some(Projects { file: GEMINI_PROJECTS, way: &["projects"] }),
+    sessions: None,
     hook: Some(Hook {
         file: GEMINI_SETTINGS,
         events: &[(Event::BeforeTool, "BeforeTool")],
@@ -118,14 +121,7 @@ pub(super) const GEMINI: Agent = Agent {
             ("command", Part::Line),
             ("timeout", Part::LimitMilliseconds),
         ],
-        switches: &[
-            Switch { file: GEMINI_SETTINGS, way: &["hooksConfig", "enabled"], off: Off::Is(false) },
-            Switch {
-                file: GEMINI_SETTINGS,
-                way: &["hooksConfig", "disabled"],
-                off: Off::Names("countersign"),
-            },
-        ],
+        switches: switches::GEMINI,
         cautions: &[Caution::TrustedFolders],
         longest: None,
         trust: None,
@@ -158,6 +154,8 @@ pub(super) const QWEN: Agent = Agent {
     package: Some("@qwen-code/qwen-code"),
     tested: Some("0.24.4"),
     folder: Folder { below_home: ".qwen", moved_by: Some(("QWEN_HOME", "")), sign: "" },
+    projects: None,
+    sessions: None,
     hook: Some(Hook {
         file: QWEN_SETTINGS,
         events: BOTH_EVENTS,
@@ -168,7 +166,7 @@ pub(super) const QWEN: Agent = Agent {
             ("timeout", Part::LimitMilliseconds),
             ("statusMessage", WAITING),
         ],
-        switches: &[Switch { file: QWEN_SETTINGS, way: &["disableAllHooks"], off: Off::Is(true) }],
+        switches: switches::QWEN,
         cautions: &[],
         // Its hooks are a request on its own bus, and that ends then.
         longest: Some(Duration::from_secs(60)),
@@ -201,11 +199,13 @@ pub(super) const COPILOT: Agent = Agent {
     package: Some("@github/copilot"),
     tested: Some("1.0.102"),
     folder: Folder { below_home: ".copilot", moved_by: Some(("COPILOT_HOME", "")), sign: "" },
+    projects: None,
+    sessions: Some(Sessions { below: "session-state", depth: 1, form: Form::Copilot }),
     hook: Some(Hook {
         file: COPILOT_SETTINGS,
         events: &[(Event::BeforeTool, "PreToolUse")],
         handler: &[("type", Part::Text("command")), ("command", Part::Line), ("timeout", Part::LimitSeconds)],
-        switches: &[Switch { file: COPILOT_SETTINGS, way: &["disableAllHooks"], off: Off::Is(true) }],
+        switches: switches::COPILOT,
         cautions: &[],
         longest: None,
         trust: None,
@@ -236,6 +236,14 @@ pub(super) const COPILOT: Agent = Agent {
     elsewhere: None,
 };
 
+/// Its servers, and all that it remembers of projects.
+const CLAUDE_STATE: File = File {
+    user: &[".claude.json"],
+    unmoved: Some(".claude.json"),
+    project: Some(".mcp.json"),
+    syntax: Syntax::Json,
+};
+
 const CLAUDE_SETTINGS: File = File {
     user: &["settings.json"],
     unmoved: None,
@@ -252,6 +260,9 @@ const GEMINI_SETTINGS: File = File {
     project: Some(".gemini/settings.json"),
     syntax: Syntax::JsonWithComments,
 };
+
+const GEMINI_PROJECTS: File =
+    File { user: &["projects.json"], unmoved: None, project: None, syntax: Syntax::Json };
 
 const QWEN_SETTINGS: File = File {
     user: &["settings.json"],

@@ -4,6 +4,7 @@
 
 mod hooked;
 mod others;
+mod switches;
 
 use crate::table::{Agent, Part};
 
@@ -28,5 +29,11 @@ pub fn by_name(name: &str) -> Option<&'static Agent> {
 
 /// Ten minutes, in milliseconds: longer than a person has, so that it is never the agent who gives up first.
 const CALL_LIMIT: Part = Part::Number(600_000);
+
+/// The id that a name stands for, at every door at which one is typed or picked: that of a known agent for
+/// each of its names, as its makers write it too; any other name is an id itself.
+pub fn id_of(name: &str) -> &str {
+    by_name(name.trim()).map_or(name, |agent| agent.name)
+}
 
 const OWN_TOOLS: &str = "its own tools: take its shell away, or connect it by a hook where it has one";

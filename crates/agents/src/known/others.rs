@@ -15,6 +15,8 @@ pub(super) const OPENCODE: Agent = Agent {
         moved_by: Some(("XDG_CONFIG_HOME", "opencode")),
         sign: "",
     },
+    projects: None,
+    sessions: None,
     hook: None,
     mcp: Some(Mcp {
         file: File {
@@ -46,6 +48,8 @@ pub(super) const CURSOR: Agent = Agent {
     package: None,
     tested: None,
     folder: Folder { below_home: ".cursor", moved_by: None, sign: "" },
+    projects: None,
+    sessions: None,
     hook: None,
     mcp: Some(Mcp {
         file: File {
@@ -76,6 +80,8 @@ pub(super) const VSCODE: Agent = Agent {
         moved_by: Some(("XDG_CONFIG_HOME", "Code/User")),
         sign: "",
     },
+    projects: None,
+    sessions: None,
     hook: None,
     mcp: Some(Mcp {
         file: File {
@@ -102,6 +108,8 @@ pub(super) const ZED: Agent = Agent {
     package: None,
     tested: None,
     folder: Folder { below_home: ".config/zed", moved_by: Some(("XDG_CONFIG_HOME", "zed")), sign: "" },
+    projects: None,
+    sessions: None,
     hook: None,
     mcp: Some(Mcp {
         file: File {
@@ -133,6 +141,8 @@ pub(super) const OPENCLAW: Agent = Agent {
         // The folder itself is made by Countersign too.
         sign: "openclaw.json",
     },
+    projects: None,
+    sessions: None,
     hook: None,
     mcp: None,
     elsewhere: Some("it asks through the gateway or as a node, see docs/gateway.md"),

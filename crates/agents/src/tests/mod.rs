@@ -1,6 +1,7 @@
 //! Settings of every shape that a person may have, before and after.
 
 mod connect;
+mod reach;
 mod standing;
 
 use crate::entry::is_our_hook;
@@ -43,6 +44,11 @@ impl Machine {
         Record::at(self.home().join("state/agents/connected.json"))
     }
 
+    /// Where the folders of the machine are.
+    fn system(&self) -> PathBuf {
+        self.home().join("system")
+    }
+
     /// The file of an agent's hook.
     fn settings(&self, agent: &Agent) -> PathBuf {
         let below = match agent.name {
@@ -70,7 +76,8 @@ impl Machine {
 
     fn with<T>(&self, look: impl FnOnce(Surroundings<'_>) -> T) -> T {
         let (home, folder) = (self.home(), self.project());
-        look(Surroundings { home: &home, folder: &folder, environment: &self.environment })
+        let system = self.system();
+        look(Surroundings { home: &home, folder: &folder, system: &system, environment: &self.environment })
     }
 
     fn plan(&self, agent: &'static Agent, scope: Scope, change: Change) -> Result<Plan, ConnectError> {

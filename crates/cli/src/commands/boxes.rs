@@ -31,7 +31,7 @@ pub(crate) enum BoxCommand {
     /// List the open folders and whether each still counts.
     List {
         /// Only those of this agent; `*` for those of all agents.
-        #[arg(long, short)]
+        #[arg(long, short, value_parser = super::agent_id)]
         agent: Option<String>,
     },
     /// Say what the boxes of an open folder have otherwise than every box; what gives them more takes effect
@@ -43,7 +43,7 @@ pub(crate) enum BoxCommand {
         /// The folder [default: the current one], or the rule's id.
         folder: Option<PathBuf>,
         /// Only for this agent.
-        #[arg(long, short)]
+        #[arg(long, short, value_parser = super::agent_id)]
         agent: Option<String>,
     },
 }
@@ -54,7 +54,7 @@ pub(crate) struct OpenArgs {
     /// The folder, with everything below it [default: the current one].
     folder: Option<PathBuf>,
     /// Agent id [default: * for all agents].
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = super::agent_id)]
     agent: Option<String>,
     /// How long: `15m`, `1h`, `7d` [default: until it is closed].
     #[arg(long = "for", value_name = "TIME", value_parser = lasting)]
@@ -90,7 +90,7 @@ pub(crate) struct PlaceArgs {
     #[arg(long)]
     folder: Option<PathBuf>,
     /// Only for this agent.
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = super::agent_id)]
     agent: Option<String>,
 }
 

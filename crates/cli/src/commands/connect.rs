@@ -6,7 +6,8 @@ use super::hook::{ScopeArg, program, readable, write_backups, write_change, writ
 use super::output::Output;
 use clap::{Args, ValueEnum};
 use countersign_agents::{
-    AGENTS, Agent, Change, ConnectError, Note, Plan, Record, Request, Standing, Surroundings, Way, by_name,
+    AGENTS, Agent, Change, ConnectError, Note, Plan, Record, Request, SYSTEM, Standing, Surroundings, Way,
+    by_name,
 };
 use countersign_approvals::ports::Ports;
 use countersign_core::paths::{Paths, process_environment};
@@ -135,7 +136,8 @@ struct Machine {
 
 impl Machine {
     fn around(&self) -> Surroundings<'_> {
-        Surroundings { home: &self.home, folder: &self.folder, environment: &self.environment }
+        let system = Path::new(SYSTEM);
+        Surroundings { home: &self.home, folder: &self.folder, system, environment: &self.environment }
     }
 }
 

@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use countersign_approvals::ports::Ports;
 use countersign_approvals::rules::{self, RuleStore};
 use countersign_approvals::store::{Current, Store};
+use countersign_companion::agents::ids_in_document_edits;
 use countersign_companion::alone;
 use countersign_companion::control::ControlError;
 use countersign_companion::desk::{mark_entries, policy_views};
@@ -42,7 +43,7 @@ pub(crate) enum PolicyCommand {
 // Arguments of `policy set`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SetArgs {
-    /// `defaults`, `*` for all agents, or an agent id.
+    /// `defaults`, `*` for all agents, or an agent: its id, or the name that the app shows.
     #[arg(long, default_value = "defaults")]
     scope: String,
     /// Which value.
@@ -70,7 +71,7 @@ pub(crate) enum AllowlistCommand {
     /// List the entries.
     List {
         /// Only this agent's; `*` for those of all agents.
-        #[arg(long, short)]
+        #[arg(long, short, value_parser = super::agent_id)]
         agent: Option<String>,
     },
     /// Add an entry; takes effect after a confirmation in the app's window.
@@ -82,8 +83,9 @@ pub(crate) enum AllowlistCommand {
     },
     /// Remove an entry.
     Remove {
-        #[command(flatten)]
-        agent: AgentArg,
+        /// Agent id as the document has it, or another name of it; `*` means all agents.
+        #[arg(long, short, default_value = "main")]
+        agent: String,
         /// The entry's id or its exact pattern.
         entry: String,
     },
@@ -208,18 +210,20 @@ pub(super) async fn allowlist(
         AllowlistCommand::Remove { agent, entry } => {
             let view =
                 view(paths, &Store::read(&paths.openclaw_state), &RuleStore::read(&paths.rules()), None);
+            let stands = view.scopes.iter().any(|scope| scope.scope == agent);
+            let agent = if stands { agent } else { countersign_agents::id_of(&agent).to_owned() };
             let found: Vec<DocumentEdit> = view
                 .scopes
                 .iter()
-                .filter(|scope| scope.scope == agent.agent)
+                .filter(|scope| scope.scope == agent)
                 .flat_map(|scope| scope.entries.iter())
                 .filter(|candidate| candidate.id == entry || candidate.pattern == entry)
                 .map(|candidate| DocumentEdit::DeleteEntry {
-                    agent: agent.agent.clone(),
+                    agent: agent.clone(),
                     entry: candidate.id.clone(),
                 })
                 .collect();
-            anyhow::ensure!(!found.is_empty(), "agent {} has no entry {entry:?}", agent.agent);
+            anyhow::ensure!(!found.is_empty(), "agent {agent} has no entry {entry:?}");
             edit(paths, found, output).await
         }
         AllowlistCommand::Test { agent, cwd, command } => {
@@ -255,7 +259,15 @@ pub(super) async fn allowlist(
 }
 
 /// Through the app when it runs, so that a person can confirm; else directly, tightening only.
-async fn edit(paths: &Paths, edits: Vec<DocumentEdit>, output: &Output) -> anyhow::Result<Exit> {
+async fn edit(paths: &Paths, mut edits: Vec<DocumentEdit>, output: &Output) -> anyhow::Result<Exit> {
+    // Also where the app that runs is of an older release.
+    ids_in_document_edits(&mut edits, Store::read(&paths.openclaw_state).document.as_ref());
+    let about = edits.iter().filter_map(|edit| match edit {
+        DocumentEdit::SetPolicy { scope, value: Some(_), .. } => Some(scope.as_str()),
+        DocumentEdit::AddEntry { agent, .. } => Some(agent.as_str()),
+        _ => None,
+    });
+    super::tell_nobody(paths, about, output);
     let request = ControlRequest::Edit { base_hash: None, edits: edits.clone() };
     let (result, asked) = match super::confirmed(paths, &request, output).await {
         Ok(ControlResponse::Edited { result }) => (result, Asked::InVain),

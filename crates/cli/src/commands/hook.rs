@@ -9,8 +9,8 @@ use crate::hook::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use countersign_agents::{
-    Agent, Change, ConnectError, FileChange, HookWish, Note, Plan, Record, Request, Scope, Surroundings,
-    by_name, hook_words,
+    Agent, Change, ConnectError, FileChange, HookWish, Note, Plan, Record, Request, SYSTEM, Scope,
+    Surroundings, by_name, hook_words,
 };
 use countersign_approvals::ports::Ports;
 use countersign_companion::alone;
@@ -215,7 +215,13 @@ async fn call(paths: &Paths, contract: &'static dyn Contract, args: CallArgs) ->
                 &call.tool,
             )
         };
-        hook::answer(contract, &options, &socket, &alone, &*Ports::system().ids, hook::of_stdin).await
+        let record = Record::at(own.connected());
+        // A sign that cannot be left costs a doubt later, and no call now.
+        let ports = Ports::system();
+        let heard = |name: &'static str| {
+            let _ = by_name(name).map(|agent| record.hear(agent, ports.clock.now_ms()));
+        };
+        hook::answer(contract, &options, &socket, (&alone, &heard), &*ports.ids, hook::of_stdin).await
     });
     let answer = tokio::select! {
         biased;
@@ -274,7 +280,8 @@ impl CallArgs {
 fn set_up(paths: &Paths, args: &InstallArgs, output: &Output) -> anyhow::Result<Exit> {
     let request = args.request()?;
     let (folder, environment) = (std::env::current_dir()?, process_environment());
-    let around = Surroundings { home: &paths.home, folder: &folder, environment: &environment };
+    let system = Path::new(SYSTEM);
+    let around = Surroundings { home: &paths.home, folder: &folder, system, environment: &environment };
     let record = Record::at(paths.connected());
     let plan = match Plan::of(&request, around, &record) {
         Ok(plan) => plan,

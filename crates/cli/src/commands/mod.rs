@@ -170,9 +170,23 @@ enum Command {
 // command that takes them, in place of what the command does.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AgentArg {
-    /// Agent id; `*` means all agents where that makes sense.
-    #[arg(long, short, default_value = "main")]
+    /// Agent id, or the name that the app shows; `*` means all agents where that makes sense.
+    #[arg(long, short, default_value = "main", value_parser = agent_id)]
     agent: String,
+}
+
+/// The id that a name of an agent stands for.
+#[expect(clippy::unnecessary_wraps, reason = "a parser of clap's may fail")]
+fn agent_id(name: &str) -> Result<String, std::convert::Infallible> {
+    Ok(countersign_agents::id_of(name).to_owned())
+}
+
+/// Says who there is, where something was said about nobody.
+fn tell_nobody<'a>(paths: &Paths, ids: impl IntoIterator<Item = &'a str>, output: &Output) {
+    let ids: std::collections::BTreeSet<&str> = ids.into_iter().collect();
+    for nobody in ids.into_iter().filter_map(|id| countersign_companion::agents::nobody(paths, id)) {
+        output.note(&nobody);
+    }
 }
 
 // Where a command runs.

@@ -3,6 +3,7 @@
 
 use super::output::Output;
 use super::{Asked, Exit, absent, counting};
+use countersign_companion::agents::ids_in_rule_edits;
 use countersign_companion::alone;
 use countersign_companion::control::ControlError;
 use countersign_companion::desk::{rules_view as view, tell_lapsed};
@@ -34,7 +35,7 @@ pub(crate) enum RulesCommand {
     /// List the rules and whether each still counts.
     List {
         /// Only this agent's; `*` for those of all agents.
-        #[arg(long, short)]
+        #[arg(long, short, value_parser = super::agent_id)]
         agent: Option<String>,
     },
     /// Show one rule as it is stored.
@@ -136,7 +137,7 @@ struct AboutArgs {
     #[command(flatten)]
     subject: SubjectArgs,
     /// Agent id [default: * for all agents].
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = super::agent_id)]
     agent: Option<String>,
     /// Only in this folder and below it.
     #[arg(long, conflicts_with_all = ["changes", "host", "tool"])]
@@ -589,7 +590,16 @@ fn preset_line(preset: &PresetView, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Through the app when it runs, so that a person can confirm; else directly, tightening only.
-pub(super) async fn edit(paths: &Paths, edits: Vec<RuleEdit>, output: &Output) -> anyhow::Result<Exit> {
+pub(super) async fn edit(paths: &Paths, mut edits: Vec<RuleEdit>, output: &Output) -> anyhow::Result<Exit> {
+    // Also where the app that runs is of an older release.
+    ids_in_rule_edits(&mut edits);
+    let about = edits.iter().filter_map(|edit| match edit {
+        RuleEdit::AddRule { rule } => Some(rule.agent.as_str()),
+        RuleEdit::AddCallRule { rule } => Some(rule.agent.as_str()),
+        RuleEdit::OpenWorkspace { rule } => Some(rule.agent.as_str()),
+        _ => None,
+    });
+    super::tell_nobody(paths, about, output);
     let request = ControlRequest::EditRules { base_hash: None, edits: edits.clone() };
     let (result, asked) = match super::confirmed(paths, &request, output).await {
         Ok(ControlResponse::RulesEdited { result }) => (result, Asked::InVain),

@@ -3,13 +3,14 @@
 use super::Exit;
 use super::connect::way_name;
 use super::output::Output;
-use countersign_agents::{Agent, Connected, Record, Scope, Standing, Surroundings, Trust, Way};
-use countersign_companion::agents::{MOST_LINES, last_seen};
+use countersign_agents::{Calls, Connected, Record, SYSTEM, Scope, Surroundings, Trust, Way};
+use countersign_companion::agents::{Asked, MOST_LINES, Stand};
 use countersign_core::paths::{Paths, process_environment};
 use countersign_policy::display;
 use countersign_protocol::ui::AgentSeen;
 use serde::Serialize;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// What is told of one agent.
 #[derive(Serialize)]
@@ -23,8 +24,11 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     tested_release: Option<&'static str>,
     connected: Vec<WayReport>,
+    /// Which of its calls come here.
+    calls: Calls,
+    /// What is against more.
+    obstacles: Vec<String>,
     last_seen: AgentSeen,
-    switched_off: Vec<String>,
     unread: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     elsewhere: Option<&'static str>,
@@ -45,14 +49,8 @@ struct WayReport {
 }
 
 pub(super) fn status(paths: &Paths, output: &Output) -> anyhow::Result<Exit> {
-    let standings: Vec<Standing> = standings(paths)?
-        .into_iter()
-        .filter(|standing| standing.sighting.is_here() || standing.is_connected())
-        .collect();
-    let agents: Vec<&Agent> = standings.iter().map(|standing| standing.agent).collect();
-    let seen = last_seen(&paths.history(), &agents);
-    let reports: Vec<Report> =
-        standings.into_iter().zip(seen).map(|(standing, seen)| report(standing, seen)).collect();
+    let is_meant = |stand: &Stand| stand.standing.sighting.is_here() || stand.standing.is_connected();
+    let reports: Vec<Report> = stands(paths)?.into_iter().filter(is_meant).map(report).collect();
     output.result(&reports, |out| {
         if reports.is_empty() {
             return writeln!(out, "No agent was found here, and none is connected.");
@@ -63,14 +61,15 @@ pub(super) fn status(paths: &Paths, output: &Output) -> anyhow::Result<Exit> {
 }
 
 /// How every known agent stands.
-pub(super) fn standings(paths: &Paths) -> io::Result<Vec<Standing>> {
+pub(super) fn stands(paths: &Paths) -> io::Result<Vec<Stand>> {
     let (folder, environment) = (std::env::current_dir()?, process_environment());
-    let around = Surroundings { home: &paths.home, folder: &folder, environment: &environment };
-    let record = Record::at(paths.connected());
-    Ok(Standing::all(around, &record))
+    let system = Path::new(SYSTEM);
+    let around = Surroundings { home: &paths.home, folder: &folder, system, environment: &environment };
+    Ok(Stand::all(around, &Record::at(paths.connected()), &Asked::in_history(&paths.history())))
 }
 
-fn report(standing: Standing, last_seen: AgentSeen) -> Report {
+fn report(stand: Stand) -> Report {
+    let Stand { standing, seen, reach } = stand;
     Report {
         agent: standing.agent.name,
         title: standing.agent.title,
@@ -78,10 +77,22 @@ fn report(standing: Standing, last_seen: AgentSeen) -> Report {
         release: standing.sighting.release,
         tested_release: standing.agent.tested,
         connected: standing.connected.into_iter().map(WayReport::of).collect(),
-        last_seen,
-        switched_off: standing.switched_off.iter().map(ToString::to_string).collect(),
+        calls: reach.calls,
+        obstacles: reach.obstacles.iter().map(ToString::to_string).collect(),
+        last_seen: seen,
         unread: standing.unread,
         elsewhere: standing.agent.elsewhere,
+    }
+}
+
+/// What comes here, in a line.
+pub(super) const fn calls_words(calls: Calls) -> &'static str {
+    match calls {
+        Calls::Own => "asks here before it uses its own tools",
+        Calls::NotAll => "does not ask here before every use of its own tools",
+        Calls::Questions => "asks here only what it would ask you itself",
+        Calls::OurTools => "only tools of Countersign ask here: its own shell and changes of files do not",
+        Calls::Nothing => "does not ask here",
     }
 }
 
@@ -126,23 +137,18 @@ fn write_report(out: &mut dyn Write, report: &Report) -> io::Result<()> {
             way.since_ms.map_or("since when is not known".to_owned(), |at| format!("since {}", time(at)));
         let path = display::escape(&way.path);
         writeln!(out, "  by {} {scope}, {since} ({path})", way_name(way.by))?;
-        if !way.program_is_there {
-            let program = display::escape(&way.program);
-            writeln!(out, "  its program is gone: {program}; connect again")?;
-        }
-        match way.trust {
-            Some(Trust::No) => {
-                writeln!(out, "  not trusted by {}, so not called: type /hooks there", report.title)?
-            }
-            Some(Trust::NotKnown) => writeln!(
+        if way.trust == Some(Trust::NotKnown) {
+            writeln!(
                 out,
                 "  {} trusted a hook in its place; whether it was this one is not known: type /hooks there",
                 report.title
-            )?,
-            None => {}
+            )?;
         }
     }
-    for told in report.switched_off.iter().chain(&report.unread) {
+    if !report.connected.is_empty() {
+        writeln!(out, "  {}", calls_words(report.calls))?;
+    }
+    for told in report.obstacles.iter().chain(&report.unread) {
         writeln!(out, "  {}", display::escape(told))?;
     }
     let seen = match report.last_seen {

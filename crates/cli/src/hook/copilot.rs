@@ -26,6 +26,10 @@ impl Contract for Copilot {
         PATIENCE
     }
 
+    fn runs_hooks_in_turn(&self) -> bool {
+        true
+    }
+
     fn event(&self, document: &Document) -> Option<Event> {
         document.event(&EVENTS)
     }
@@ -34,6 +38,8 @@ impl Contract for Copilot {
         let mut called = document.call(PRE_TOOL_USE, &EVENTS)?;
         // A tool of a server has the server's name before its own; no tool of its own has a dash.
         called.foreign = called.tool.contains('-');
+        // It runs hooks one after the other, and says of a call the same to each.
+        called.own_id = called.own_id.or(document.optional_text("timestamp")?.map(str::to_owned));
         Ok(called)
     }
 

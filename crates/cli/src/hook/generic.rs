@@ -22,6 +22,10 @@ impl Contract for Generic {
         PATIENCE
     }
 
+    fn is_for_any(&self) -> bool {
+        true
+    }
+
     fn event(&self, _document: &Document) -> Option<Event> {
         Some(Event::BeforeTool)
     }

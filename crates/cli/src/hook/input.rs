@@ -145,11 +145,11 @@ impl Document {
 
     /// Which of an agent's events it is about, if any.
     pub(super) fn event(&self, events: &[(&str, Event)]) -> Option<Event> {
-        let name = self.text("hook_event_name").ok()?;
+        let name = self.either("hook_event_name", "hookEventName").ok()?;
         events.iter().find(|(known, _)| *known == name).map(|(_, event)| *event)
     }
 
-    /// The call, in the members that Claude Code, Codex and Gemini CLI share. `events` are the names that an
+    /// The call, in the members that agents share. `events` are the names that an
     /// agent's events have.
     pub(super) fn call(
         &self,
@@ -162,7 +162,7 @@ impl Document {
             tool: self.text("tool_name")?.to_owned(),
             params: self.object("tool_input")?.clone(),
             workspace: self.folder("cwd")?.to_owned(),
-            session: Some(self.text("session_id")?.to_owned()),
+            session: Some(self.either("session_id", "sessionId")?.to_owned()),
             agent: None,
             sub_agent: self.sub_agent(),
             model: None,
@@ -170,6 +170,14 @@ impl Document {
             own_id: self.optional_text("tool_use_id")?.map(str::to_owned),
             foreign: false,
         })
+    }
+
+    /// A member that has to be there under one of two names.
+    fn either(&self, member: &'static str, other: &'static str) -> Result<&str, BadInput> {
+        match self.optional_text(other) {
+            Ok(Some(text)) if !self.has(member) => Ok(text),
+            _ => self.text(member),
+        }
     }
 
     /// A member that has to be there.

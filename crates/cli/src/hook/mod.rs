@@ -17,6 +17,8 @@ mod question;
 mod qwen;
 #[cfg(test)]
 mod tests;
+mod vscode;
+mod who;
 
 pub(crate) use claude_code::ClaudeCode;
 pub(crate) use codex::Codex;
@@ -25,6 +27,7 @@ pub(crate) use gemini::Gemini;
 pub(crate) use generic::Generic;
 pub(crate) use input::{BadInput, of_stdin};
 pub(crate) use qwen::Qwen;
+pub(crate) use vscode::VsCode;
 
 pub(crate) use countersign_agents::Event;
 
@@ -50,6 +53,16 @@ pub(crate) trait Contract: Sync {
     /// How long a person has where nobody says: less than the shortest limit that a release sets for its
     /// hooks by itself. An agent that ends a hook at its limit goes on as if there were none.
     fn patience(&self) -> Duration;
+
+    /// Whether any program may call it, so that nothing is told by what only some agent writes.
+    fn is_for_any(&self) -> bool {
+        false
+    }
+
+    /// Whether the agent runs several hooks one after the other, and tells calls apart by their time alone.
+    fn runs_hooks_in_turn(&self) -> bool {
+        false
+    }
 
     /// The event that a document is about, as far as it can be told.
     fn event(&self, document: &Document) -> Option<Event>;
@@ -193,26 +206,34 @@ pub(crate) struct Options {
 /// Why a call that nobody is asked about is refused where no app runs.
 pub(crate) type Alone<'a> = &'a (dyn Fn(&ToolCall) -> Option<String> + Sync);
 
-/// Takes a call from `input`, which has so long for it, asks the app behind `socket`, and says what the agent
-/// is to be told. It ends within the time that the options give, whatever happens. Dropping the future takes
-/// the question back. `alone` says why a call that nobody is asked about is refused where no app runs.
+/// What is told that an agent called its hook.
+pub(crate) type Heard<'a> = &'a (dyn Fn(&'static str) + Sync);
+
+/// Takes a call from `input`, which has so long for it, asks the app behind `socket`, and says what the
+/// agent is to be told: `contract` is the one that its settings name, and answers unless the call shows that
+/// another agent makes it. It ends within the time that the options give, whatever happens. Dropping the
+/// future takes the question back. `alone` says why a call that nobody is asked about is refused where no
+/// app runs.
 pub(crate) async fn answer(
     contract: &dyn Contract,
     options: &Options,
     socket: &Path,
-    alone: Alone<'_>,
+    (alone, heard): (Alone<'_>, Heard<'_>),
     ids: &dyn IdSource,
     input: impl FnOnce(Duration) -> Result<Vec<u8>, BadInput>,
 ) -> HookAnswer {
-    let patience = options.timeout.unwrap_or_else(|| contract.patience());
-    // Settings from before that was known say more, and the agent would go on as if nobody had been asked.
-    let most = countersign_agents::by_name(contract.name()).and_then(Agent::most_patience);
-    let patience = most.map_or(patience, |most| patience.min(most));
-    let until = Instant::now() + patience;
-    let document = match input(patience.min(INPUT_WAIT)).and_then(|bytes| Document::parse(&bytes)) {
+    let (began, named) = (Instant::now(), contract);
+    let wait = patience(named, options).min(INPUT_WAIT);
+    let document = match input(wait).and_then(|bytes| Document::parse(&bytes)) {
         Ok(document) => document,
         Err(error) => return could_not_ask(contract, options.event, Cause::Refused, &error),
     };
+    let contract = if named.is_for_any() { named } else { who::calls(&document).unwrap_or(named) };
+    heard(contract.name());
+    // The name in somebody else's settings is that one's.
+    let renamed = Options { agent: None, ..options.clone() };
+    let options = if contract.name() == named.name() { options } else { &renamed };
+    let until = began + patience(contract, options);
     let called = match contract.read(&document) {
         Ok(called) => called,
         Err(error) => {
@@ -225,10 +246,18 @@ pub(crate) async fn answer(
             let why = format!("this hook was set up for {expected}, and was called for {}", called.event);
             (Verdict::deny(Cause::Refused, &why), String::new())
         }
-        None => verdict(contract, options, (socket, alone), ids, &called, until).await,
+        None => verdict((contract, named.name()), options, (socket, alone), ids, &called, until).await,
     };
     let id = called.id.as_deref();
     contract.answer(&Reply { event: called.event, id, verdict: &verdict, context: &context })
+}
+
+/// How long all of it may take.
+fn patience(contract: &dyn Contract, options: &Options) -> Duration {
+    let patience = options.timeout.unwrap_or_else(|| contract.patience());
+    // Settings from before that was known say more, and the agent would go on as if nobody had been asked.
+    let most = countersign_agents::by_name(contract.name()).and_then(Agent::most_patience);
+    most.map_or(patience, |most| patience.min(most))
 }
 
 /// The answer when a call could not even be read. An event that nobody knows is taken for the one before a
@@ -245,7 +274,7 @@ pub(crate) fn could_not_ask(
 }
 
 async fn verdict(
-    contract: &dyn Contract,
+    (contract, hook): (&dyn Contract, &'static str),
     options: &Options,
     (socket, alone): (&Path, Alone<'_>),
     ids: &dyn IdSource,
@@ -256,6 +285,7 @@ async fn verdict(
         return (Verdict::NoOpinion, String::new());
     }
     let mut call = tool_call(contract, options, ids, called);
+    call.caller.hook = contract.runs_hooks_in_turn().then(|| hook.to_owned());
     call.takes_command = contract.takes_command(called.event);
     call.is_quiet = is_quiet(contract, options.asked, called);
     let (caller, is_quiet) = (call.caller.clone(), call.is_quiet);
@@ -327,7 +357,9 @@ fn tool_call(contract: &dyn Contract, options: &Options, ids: &dyn IdSource, cal
         tool: called.tool.clone(),
         params: called.params.clone(),
         caller: ToolCaller {
-            agent: agent.unwrap_or_else(|| contract.name().to_owned()),
+            agent: agent
+                .map(|agent| countersign_agents::id_of(&agent).to_owned())
+                .unwrap_or_else(|| contract.name().to_owned()),
             session: called.session.clone(),
             client: contract.client().map(str::to_owned),
             sub_agent: called.sub_agent.clone(),

@@ -14,6 +14,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixListener;
 use tokio::sync::mpsc;
 
+mod who;
+
 /// What the scripted app does with a question.
 #[derive(Clone, Debug)]
 enum App {
@@ -78,7 +80,7 @@ impl Rig {
 
     async fn answer(&self, contract: &dyn Contract, options: &Options, input: &[u8]) -> HookAnswer {
         let input = |_| Ok(input.to_vec());
-        answer(contract, options, &self.socket(), &|_| None, &*Ports::system().ids, input).await
+        answer(contract, options, &self.socket(), (&|_| None, &|_| {}), &*Ports::system().ids, input).await
     }
 
     fn asked(&mut self) -> Option<ToolCall> {
@@ -346,7 +348,8 @@ async fn without_an_app_rules_and_policy_alone_decide_what_nobody_is_asked_about
         let input = recorded("claude-code-read").to_string();
         let input = |_| Ok(input.into_bytes());
         let ids = Ports::system().ids;
-        let answer = answer(&ClaudeCode, &Options::default(), &rig.socket(), &alone, &*ids, input).await;
+        let answer =
+            answer(&ClaudeCode, &Options::default(), &rig.socket(), (&alone, &|_| {}), &*ids, input).await;
         let said = format!("{answer:?}");
         assert_eq!(said.contains("no reading") && said.contains("deny"), is_denied, "{said}");
         assert!(!may_allow(&answer));
@@ -668,8 +671,15 @@ fn nothing_but_an_allow_of_the_app_looks_like_one() {
 async fn an_input_that_breaks_is_denied() {
     let rig = Rig::new(App::allows());
     let broken = |_| Err(std::io::Error::from(ErrorKind::ConnectionReset).into());
-    let answer =
-        answer(&Gemini, &Options::default(), &rig.socket(), &|_| None, &*Ports::system().ids, broken).await;
+    let answer = answer(
+        &Gemini,
+        &Options::default(),
+        &rig.socket(),
+        (&|_| None, &|_| {}),
+        &*Ports::system().ids,
+        broken,
+    )
+    .await;
     assert!(denies(&answer) && answer.reason.unwrap().contains("cannot be read"));
 }
 

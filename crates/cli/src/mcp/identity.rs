@@ -23,7 +23,8 @@ pub(crate) struct Identity {
 impl Identity {
     /// A caller who names itself `client`, in `session` unless the command line names another.
     pub(super) fn caller(&self, client: Option<&Implementation>, session: &str) -> ToolCaller {
-        let agent = given(self.agent.as_deref()).unwrap_or_else(|| {
+        let given_id = |name: String| countersign_agents::id_of(&name).to_owned();
+        let agent = given(self.agent.as_deref()).map(given_id).unwrap_or_else(|| {
             let normalised = normalised(client.map_or("", |client| &client.name));
             match countersign_agents::by_name(&normalised) {
                 // It has another name at its hook: rules are for both.
@@ -42,6 +43,7 @@ impl Identity {
             workspace: self.workspace.clone(),
             pet_session: given(self.pet_session.as_deref()),
             call: None,
+            hook: None,
         }
     }
 }
@@ -129,6 +131,7 @@ mod tests {
             workspace: "/w".to_owned(),
             pet_session: None,
             call: None,
+            hook: None,
         };
         assert_eq!(identity.caller(Some(&Implementation::new("claude-code", "2.1")), "s"), expected);
     }

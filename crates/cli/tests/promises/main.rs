@@ -4,6 +4,7 @@
 //!
 //! No test writes a rule itself: what stands in the rules is what a command put there.
 
+mod agents;
 mod allowances;
 mod beside;
 mod comes;

@@ -60,11 +60,11 @@ pub(crate) struct App {
     folder: TempDir,
     env: BTreeMap<String, String>,
     pub(crate) paths: Paths,
-    desk: Desk,
+    pub(crate) desk: Desk,
     companion: Option<Companion>,
     _presenter: PresenterGuard,
     person: Arc<Person>,
-    runtime: Runtime,
+    pub(crate) runtime: Runtime,
 }
 
 impl App {

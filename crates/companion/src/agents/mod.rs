@@ -10,15 +10,17 @@
 //! let backups = agents.write(&id, ports.clock.now_ms())?;
 //! ```
 
+mod names;
 mod seen;
 #[cfg(test)]
 mod tests;
 mod view;
 
-pub use seen::{MOST_LINES, last_seen};
+pub use names::{ids_in_document_edits, ids_in_rule_edits, nobody};
+pub use seen::{Asked, MOST_LINES, Stand};
 
 use countersign_agents::{
-    Agent, Change, ConnectError, Plan, Record, Request, Scope, Standing, Surroundings, Way, by_name,
+    Agent, Change, ConnectError, Plan, Record, Request, SYSTEM, Scope, Standing, Surroundings, Way, by_name,
 };
 use countersign_core::paths::{Paths, process_environment};
 use countersign_core::private;
@@ -44,6 +46,8 @@ pub struct Agents {
 pub struct Places {
     /// The user's home folder.
     pub home: PathBuf,
+    /// Where the machine's own folders begin.
+    pub system: PathBuf,
     /// Variables that move settings, and the search path of programs.
     pub environment: BTreeMap<String, String>,
     /// What was written into settings.
@@ -86,6 +90,7 @@ impl Places {
         let own = std::env::current_exe().unwrap_or_default();
         Self {
             home: paths.home.clone(),
+            system: PathBuf::from(SYSTEM),
             environment: process_environment(),
             record: Record::at(paths.connected()),
             history: paths.history(),
@@ -97,7 +102,8 @@ impl Places {
 
     /// The person's settings alone are meant: a window is in no project.
     fn around(&self) -> Surroundings<'_> {
-        Surroundings { home: &self.home, folder: &self.home, environment: &self.environment }
+        let Self { home, system, environment, .. } = self;
+        Surroundings { home, folder: home, system, environment }
     }
 }
 
@@ -109,10 +115,11 @@ impl Agents {
 
     /// How all of them stand.
     pub fn view(&self) -> AgentsView {
-        let standings = Standing::all(self.places.around(), &self.places.record);
-        let agents: Vec<&Agent> = standings.iter().map(|standing| standing.agent).collect();
-        let seen = last_seen(&self.places.history, &agents);
-        view::agents(&standings, &seen, &self.places.openclaw)
+        let asked = Asked::in_history(&self.places.history);
+        let stands = Stand::all(self.places.around(), &self.places.record, &asked);
+        let is_known = |name: &str| stands.iter().any(|stand| stand.standing.agent.is_called(name));
+        let others = asked.names().filter(|name| !is_known(name)).map(str::to_owned).collect();
+        view::agents(&stands, others, &self.places.openclaw)
     }
 
     /// Those that ask here.

@@ -2,7 +2,9 @@
 
 use super::*;
 use countersign_protocol::change::{ChangeKind, ChangeView, DiffLineKind};
-use countersign_protocol::ui::{AgentNote, AgentSeen, AgentView, AgentWay::*, HookTrust};
+use countersign_protocol::ui::{
+    AgentCalls, AgentNote, AgentObstacle, AgentSeen, AgentView, AgentWay::*, HookTrust,
+};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -25,6 +27,7 @@ impl Machine {
         fs::set_permissions(&command, fs::Permissions::from_mode(0o755)).unwrap();
         let agents = Agents::new(Places {
             home,
+            system: folder.path().join("system"),
             environment: BTreeMap::new(),
             record: Record::at(folder.path().join("state/agents/connected.json")),
             history: folder.path().join("state/history"),
@@ -123,6 +126,50 @@ fn a_file_that_was_made_is_removed_again() {
     assert_eq!(changes.iter().map(|change| change.change).collect::<Vec<_>>(), [ChangeKind::Delete; 2]);
     machine.agents.write(&id, 2).unwrap();
     assert!(!machine.path(".codex/hooks.json").exists() && !machine.path(".codex/config.toml").exists());
+}
+
+#[test]
+fn a_window_says_what_comes_here_and_which_file_is_against_it() {
+    let machine = Machine::new();
+    let put = |below: &str, text: &str| {
+        let path = machine.agents.places.system.join(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let stands = |agent: &str| {
+        let view = machine.view(agent);
+        (view.calls, view.obstacles)
+    };
+    for (agent, ways, calls) in [
+        ("claude-code", &[Hook][..], AgentCalls::Own),
+        ("cursor", &[Mcp], AgentCalls::OurTools),
+        ("qwen", &[Hook, Mcp], AgentCalls::Own),
+    ] {
+        assert_eq!(stands(agent), (AgentCalls::Nothing, vec![]), "{agent}");
+        let (id, ..) = machine.shown(agent, connect(ways));
+        machine.agents.write(&id, 1).unwrap();
+        assert_eq!(stands(agent), (calls, vec![]), "{agent}");
+    }
+    let off = |path: &Path, setting: &str, within: Option<&Path>| {
+        let shown = |path: &Path| display::shown(&path.to_string_lossy(), display::Secrets::Show);
+        let (path, within) = (shown(path), within.map(shown));
+        AgentObstacle::SwitchedOff { setting: setting.to_owned(), path, within }
+    };
+    // A window is in no project, so those that the agent lists are looked at.
+    let project = machine.path("src/p");
+    let local = machine.has("src/p/.claude/settings.local.json", "{\"disableAllHooks\": true}");
+    machine.has(
+        ".claude.json",
+        &serde_json::json!({ "projects": { (project.to_str().unwrap()): {} } }).to_string(),
+    );
+    let in_project = off(&local, "disableAllHooks", Some(&project));
+    assert_eq!(stands("claude-code"), (AgentCalls::NotAll, vec![in_project.clone()]));
+    let managed = put("etc/claude-code/managed-settings.json", "{\"allowManagedHooksOnly\": true}");
+    let everywhere = off(&managed, "allowManagedHooksOnly", None);
+    assert_eq!(stands("claude-code"), (AgentCalls::Nothing, vec![in_project, everywhere]));
+    let system = put("etc/qwen-code/settings.json", "{\"disableAllHooks\": true}");
+    assert_eq!(stands("qwen"), (AgentCalls::OurTools, vec![off(&system, "disableAllHooks", None)]));
 }
 
 #[test]

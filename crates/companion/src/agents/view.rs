@@ -1,29 +1,32 @@
 //! What is known of agents, in the shapes of the windows.
 
+use super::Stand;
 use countersign_agents::{
-    Agent, Becomes, Caution, ConnectError, Connected, FileChange, LineKind, Note, Plan, Sighting, Standing,
-    SwitchedOff, Trust, Way,
+    Agent, Becomes, Calls, Caution, ConnectError, Connected, FileChange, LineKind, Note, Obstacle, Plan,
+    Sighting, Standing, Trust, Way,
 };
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::change::{ChangeKind, ChangeView, DiffHunk, DiffLine, DiffLineKind};
 use countersign_protocol::shown::Shown;
 use countersign_protocol::ui::{
-    AgentConnection, AgentNote, AgentPreview, AgentSeen, AgentView, AgentWay, AgentWayView, AgentsView,
-    HookTrust, OpenClawView,
+    AgentCalls, AgentConnection, AgentNote, AgentObstacle, AgentPreview, AgentView, AgentWay, AgentWayView,
+    AgentsView, HookTrust, OpenClawView, OtherAgent,
 };
 use std::path::Path;
 
 /// All of them; OpenClaw apart, which has no settings of ours.
-pub(super) fn agents(standings: &[Standing], seen: &[AgentSeen], openclaw: &Path) -> AgentsView {
-    let elsewhere = standings.iter().find(|standing| standing.agent.elsewhere.is_some());
-    let pairs = standings.iter().zip(seen).filter(|(standing, _)| standing.agent.elsewhere.is_none());
+pub(super) fn agents(stands: &[Stand], others: Vec<String>, openclaw: &Path) -> AgentsView {
+    let (elsewhere, here): (Vec<&Stand>, Vec<&Stand>) =
+        stands.iter().partition(|stand| stand.standing.agent.elsewhere.is_some());
     AgentsView {
-        agents: pairs.map(|(standing, seen)| agent(standing, *seen)).collect(),
-        openclaw: elsewhere.and_then(|standing| openclaw_view(&standing.sighting, openclaw)),
+        agents: here.into_iter().map(agent).collect(),
+        others: others.into_iter().map(|id| OtherAgent { shown: plain(&id), id }).collect(),
+        openclaw: elsewhere.first().and_then(|stand| openclaw_view(&stand.standing.sighting, openclaw)),
     }
 }
 
-fn agent(standing: &Standing, last_seen: AgentSeen) -> AgentView {
+fn agent(stand: &Stand) -> AgentView {
+    let Stand { standing, seen, reach } = stand;
     let Standing { agent, sighting, .. } = standing;
     let ways = agent.ways().into_iter().map(|one| AgentWayView {
         way: way(one),
@@ -39,9 +42,36 @@ fn agent(standing: &Standing, last_seen: AgentSeen) -> AgentView {
         release: sighting.release.as_deref().map(plain),
         tested: agent.tested.map(str::to_owned),
         ways: ways.collect(),
-        last_seen,
-        notes: standing.switched_off.iter().map(switched_off).collect(),
+        calls: calls(reach.calls),
+        obstacles: reach.obstacles.iter().map(obstacle).collect(),
+        last_seen: *seen,
         unread: standing.unread.iter().map(|told| display::escape(told)).collect(),
+    }
+}
+
+const fn calls(calls: Calls) -> AgentCalls {
+    match calls {
+        Calls::Own => AgentCalls::Own,
+        Calls::NotAll => AgentCalls::NotAll,
+        Calls::Questions => AgentCalls::Questions,
+        Calls::OurTools => AgentCalls::OurTools,
+        Calls::Nothing => AgentCalls::Nothing,
+    }
+}
+
+fn obstacle(obstacle: &Obstacle) -> AgentObstacle {
+    match obstacle {
+        Obstacle::Narrowed { path: at, .. } => AgentObstacle::Narrowed { path: path(at) },
+        Obstacle::ProgramGone { program, .. } => AgentObstacle::ProgramGone { program: plain(program) },
+        Obstacle::Silent { acted_ms, heard_ms, .. } => {
+            AgentObstacle::Silent { acted_ms: *acted_ms, heard_ms: *heard_ms }
+        }
+        Obstacle::SwitchedOff(off) => AgentObstacle::SwitchedOff {
+            setting: off.setting.clone(),
+            path: path(&off.path),
+            within: off.within.as_deref().map(path),
+        },
+        Obstacle::Untrusted { .. } => AgentObstacle::Untrusted,
     }
 }
 
@@ -146,12 +176,12 @@ fn note(note: &Note) -> Option<AgentNote> {
         Note::HooksTwice { .. } => Some(AgentNote::HooksTwice),
         // Settings of the person's alone are written here.
         Note::OnPath => None,
-        Note::SwitchedOff(off) => Some(switched_off(off)),
+        Note::SwitchedOff(off) => Some(AgentNote::SwitchedOff {
+            setting: off.setting.clone(),
+            path: path(&off.path),
+            within: off.within.as_deref().map(path),
+        }),
     }
-}
-
-fn switched_off(off: &SwitchedOff) -> AgentNote {
-    AgentNote::SwitchedOff { setting: off.setting.clone(), path: path(&off.path) }
 }
 
 fn path(path: &Path) -> Shown {

@@ -27,7 +27,7 @@ mod running;
 pub(crate) mod status;
 mod tools;
 
-use crate::agents::Agents;
+use crate::agents::{Agents, ids_in_document_edits};
 use crate::routing::Router;
 use confirmations::Confirmations;
 use connections::Knocks;
@@ -381,7 +381,8 @@ impl Desk {
     }
 
     /// Changes the document from a window. What loosens comes back unapplied until it is confirmed.
-    pub async fn edit(&self, params: EditParams) -> Result<EditResult, CommandError> {
+    pub async fn edit(&self, mut params: EditParams) -> Result<EditResult, CommandError> {
+        ids_in_document_edits(&mut params.edits, self.inner.parts.store.current().document.as_ref());
         let change = Change {
             base_hash: Some(params.base_hash),
             edits: params.edits,
@@ -404,8 +405,9 @@ impl Desk {
     pub async fn edit_from_command_line(
         &self,
         base_hash: Option<String>,
-        edits: Vec<DocumentEdit>,
+        mut edits: Vec<DocumentEdit>,
     ) -> Result<EditResult, CommandError> {
+        ids_in_document_edits(&mut edits, self.inner.parts.store.current().document.as_ref());
         let base_hash = base_hash.unwrap_or_else(|| self.inner.parts.store.current().hash.clone());
         let mut change =
             Change { base_hash: Some(base_hash), edits, looser: Looser::Refuse, writer: Writer::CommandLine };

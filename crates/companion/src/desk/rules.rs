@@ -4,6 +4,7 @@
 use super::counting::{of_call, of_rule, on_this_machine};
 use super::mistakes::rules_error;
 use super::{Desk, LooseningAnswer};
+use crate::agents::ids_in_rule_edits;
 use countersign_approvals::rules::{Current, RuleChange, state};
 use countersign_approvals::store::{Looser, Writer};
 use countersign_core::known::escaped;
@@ -37,7 +38,8 @@ impl Desk {
     }
 
     /// Changes the rules from a window. What loosens comes back unapplied until it is confirmed.
-    pub async fn edit_rules(&self, params: RuleEditParams) -> Result<RuleEditResult, CommandError> {
+    pub async fn edit_rules(&self, mut params: RuleEditParams) -> Result<RuleEditResult, CommandError> {
+        ids_in_rule_edits(&mut params.edits);
         self.check_opened(&params.edits).await?;
         let edits = params.edits.clone();
         let change = RuleChange {
@@ -59,8 +61,9 @@ impl Desk {
     pub async fn edit_rules_from_command_line(
         &self,
         base_hash: Option<String>,
-        edits: Vec<RuleEdit>,
+        mut edits: Vec<RuleEdit>,
     ) -> Result<RuleEditResult, CommandError> {
+        ids_in_rule_edits(&mut edits);
         self.check_opened(&edits).await?;
         let rules = &self.inner.parts.rules;
         let base_hash = match base_hash {

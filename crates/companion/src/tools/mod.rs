@@ -232,8 +232,9 @@ impl Tools {
     /// same call while it is open gets the same answer.
     pub async fn permit(&self, call: ToolCall, peer: &Peer, gone: CancellationToken) -> Permission {
         let Some(said) = Said::of(&call) else { return self.permit_alone(call, peer, &gone).await };
+        let hook = call.caller.hook.clone();
         loop {
-            match self.inner.joint.enter(said.clone()) {
+            match self.inner.joint.enter(said.clone(), hook.as_deref()) {
                 Entered::First(first) => {
                     let permission = self.permit_alone(call, peer, &gone).await;
                     // What was called off was called off by one of them; the others still want to know.

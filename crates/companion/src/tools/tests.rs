@@ -25,6 +25,7 @@ mod beside;
 mod call_rules;
 mod foreign;
 mod gateway;
+mod joint;
 
 struct Rig {
     tools: Tools,

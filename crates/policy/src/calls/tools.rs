@@ -9,6 +9,7 @@ pub const COMMANDS: &[&str] = &[
     "exec",
     "exec_command",
     "local_shell",
+    "run_in_terminal",
     "run_shell_command",
     "shell",
     "shell_command",

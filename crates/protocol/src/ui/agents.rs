@@ -16,6 +16,20 @@ ui_words! {
         Mcp,
     }
 
+    /// Which calls of an agent come here, from the most to the least.
+    pub enum AgentCalls {
+        /// Those of its own tools, before it makes them.
+        Own,
+        /// The same, but not everywhere or not all: what is against it says where.
+        NotAll,
+        /// Those that it would ask the person about itself, and none of the others.
+        Questions,
+        /// Those of tools of Countersign alone: its own are made without asking here.
+        OurTools,
+        /// None.
+        Nothing,
+    }
+
     /// Whether an agent that calls only hooks which the person trusted calls this one.
     pub enum HookTrust {
         /// None in its place was ever trusted.
@@ -38,10 +52,20 @@ ui! {
     pub struct AgentsView {
         /// All that are known, also those that are not here.
         pub agents: Vec<AgentView>,
+        /// Others that asked here before.
+        pub others: Vec<OtherAgent>,
         /// OpenClaw, where it was found: it asks without a change of its settings.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         pub openclaw: Option<OpenClawView>,
+    }
+
+    /// An agent of which nothing is known but that it asked.
+    pub struct OtherAgent {
+        /// Its id.
+        pub id: String,
+        /// The same, so that nothing in it is hidden.
+        pub shown: Shown,
     }
 
     /// An agent.
@@ -68,8 +92,10 @@ ui! {
         pub ways: Vec<AgentWayView>,
         /// When it last asked.
         pub last_seen: AgentSeen,
-        /// What keeps its hooks from being called at the moment.
-        pub notes: Vec<AgentNote>,
+        /// Which of its calls come here.
+        pub calls: AgentCalls,
+        /// What is against more.
+        pub obstacles: Vec<AgentObstacle>,
         /// Settings that could not be looked at, a sentence each, escaped.
         pub unread: Vec<String>,
     }
@@ -164,11 +190,51 @@ ui_tagged! {
             setting: String,
             /// Where it is.
             path: Shown,
+            /// The only project in which they are not called; everywhere where absent.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            within: Option<Shown>,
         },
         /// They are called only after the person trusted them in the agent.
         TrustFirst,
         /// They are not called in folders that the agent does not trust.
         TrustedFolders,
+    }
+
+    /// What keeps calls of an agent from coming here.
+    pub enum AgentObstacle {
+        /// The hook in settings is not what is written there: which calls it is for is not known.
+        Narrowed {
+            /// The settings.
+            path: Shown,
+        },
+        /// What it would start is gone.
+        ProgramGone {
+            /// The program.
+            program: Shown,
+        },
+        /// It used tools and called no hook.
+        Silent {
+            /// When it last did, in Unix milliseconds.
+            acted_ms: i64,
+            /// When it last asked here, where it ever did.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            heard_ms: Option<i64>,
+        },
+        /// A setting keeps its hooks from being called.
+        SwitchedOff {
+            /// The setting.
+            setting: String,
+            /// Where it is.
+            path: Shown,
+            /// The only project in which they are not called; everywhere where absent.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[ts(optional)]
+            within: Option<Shown>,
+        },
+        /// It calls only hooks that the person trusted, and none in this place ever was.
+        Untrusted,
     }
 
     /// What is to happen to an agent's settings.

@@ -502,7 +502,9 @@ export const en = {
     lead: 'What happens when an agent wants to run a command.',
     scope: 'Whose policy',
     addAgent: 'Add agent',
-    agentId: 'Agent id',
+    agentId: 'Agent, by name or id',
+    nobody: (id: string, there: string) =>
+      `Nobody here is called ${id}, so what is set for it holds for nobody yet. There are: ${there}.`,
     add: 'Add',
     preset: 'Preset',
     presets: { locked: 'Locked', cautious: 'Cautious', trusting: 'Trusting', mix: 'Custom' },

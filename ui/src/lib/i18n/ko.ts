@@ -490,7 +490,9 @@ export const ko: Catalogue = {
     lead: '에이전트가 명령을 실행하려 할 때 일어나는 일.',
     scope: '누구의 정책',
     addAgent: '에이전트 추가',
-    agentId: '에이전트 ID',
+    agentId: '에이전트 이름 또는 ID',
+    nobody: (id, there) =>
+      `여기에는 ${id} 에이전트가 없어 설정이 아직 누구에게도 적용되지 않습니다. 있는 에이전트: ${there}.`,
     add: '추가',
     preset: '프리셋',
     presets: { locked: '잠금', cautious: '신중', trusting: '신뢰', mix: '직접 설정' },

@@ -6,6 +6,11 @@
 export type Advice = "add-entry" | "drop-redirection" | "drop-assignments" | "name-files" | "one-line" | "run-in-foreground" | "run-separately" | "without-shell" | "without-wrapper" | "whole-path" | "write-value-out";
 
 /**
+ * Which calls of an agent come here, from the most to the least.
+ */
+export type AgentCalls = "own" | "not-all" | "questions" | "our-tools" | "nothing";
+
+/**
  * What is to happen to an agent's settings.
  */
 export type AgentChange = { "kind": "connect", 
@@ -50,7 +55,44 @@ setting: string,
 /**
  * Where it is.
  */
-path: Shown, } | { "kind": "trust-first" } | { "kind": "trusted-folders" };
+path: Shown, 
+/**
+ * The only project in which they are not called; everywhere where absent.
+ */
+within?: Shown, } | { "kind": "trust-first" } | { "kind": "trusted-folders" };
+
+/**
+ * What keeps calls of an agent from coming here.
+ */
+export type AgentObstacle = { "kind": "narrowed", 
+/**
+ * The settings.
+ */
+path: Shown, } | { "kind": "program-gone", 
+/**
+ * The program.
+ */
+program: Shown, } | { "kind": "silent", 
+/**
+ * When it last did, in Unix milliseconds.
+ */
+actedMs: number, 
+/**
+ * When it last asked here, where it ever did.
+ */
+heardMs?: number, } | { "kind": "switched-off", 
+/**
+ * The setting.
+ */
+setting: string, 
+/**
+ * Where it is.
+ */
+path: Shown, 
+/**
+ * The only project in which they are not called; everywhere where absent.
+ */
+within?: Shown, } | { "kind": "untrusted" };
 
 /**
  * What a change comes to. Nothing is written yet.
@@ -136,9 +178,13 @@ ways: Array<AgentWayView>,
  */
 lastSeen: AgentSeen, 
 /**
- * What keeps its hooks from being called at the moment.
+ * Which of its calls come here.
  */
-notes: Array<AgentNote>, 
+calls: AgentCalls, 
+/**
+ * What is against more.
+ */
+obstacles: Array<AgentObstacle>, 
 /**
  * Settings that could not be looked at, a sentence each, escaped.
  */
@@ -191,6 +237,10 @@ export type AgentsView = {
  * All that are known, also those that are not here.
  */
 agents: Array<AgentView>, 
+/**
+ * Others that asked here before.
+ */
+others: Array<OtherAgent>, 
 /**
  * OpenClaw, where it was found: it asks without a change of its settings.
  */
@@ -2917,6 +2967,19 @@ kinds?: Array<OperandKind>, };
  * Whether words that look like an order to destroy, publish or run something fit.
  */
 export type OrderWords = "allowed" | "refused";
+
+/**
+ * An agent of which nothing is known but that it asked.
+ */
+export type OtherAgent = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * The same, so that nothing in it is hidden.
+ */
+shown: Shown, };
 
 /**
  * How a request ended. Every way is distinct, in the UI, the history and on the wire.

@@ -13,7 +13,7 @@ import { after, entry, press, shows, type Area } from './entry';
 import { DEEP, ESCAPED, nothing, NOW, world } from './world';
 
 async function card(agent: AgentView, change: (store: AgentsStore) => unknown = nothing, brief = false) {
-  const { agents } = await world((mock) => (mock.agentsView = { agents: [agent] }));
+  const { agents } = await world((mock) => (mock.agentsView = { agents: [agent], others: [] }));
   await agents.load();
   await change(agents);
   return { agent, store: agents, now: NOW, brief };
@@ -28,7 +28,7 @@ async function list(view: AgentsView, brief = false) {
 /** A change that is looked at, and what it comes to. */
 async function panel(agent: AgentView, kind: Looking['kind'], preview?: AgentPreview) {
   const { agents } = await world((mock) => {
-    mock.agentsView = { agents: [agent] };
+    mock.agentsView = { agents: [agent], others: [] };
     if (preview) mock.previews = [preview];
   });
   await agents.load();
@@ -69,10 +69,25 @@ const note = async (kind: Looking['kind'], backups: string[]) => {
   return { agent: samples.agent('gemini'), written, store: agents };
 };
 
+const off: AgentView = {
+  ...samples.asking('claude-code', 'hook', NOW),
+  calls: 'nothing',
+  obstacles: [
+    {
+      kind: 'switched-off',
+      setting: 'allowManagedHooksOnly',
+      path: shown('/etc/claude-code/managed-settings.json'),
+    },
+  ],
+};
+
 export const agents: Area = {
   name: 'agents',
   entries: [
     entry(AgentCard, {
+      'only our tools ask': () => card(samples.asking('cursor', 'mcp', NOW)),
+      'a file is against it': () => card(off),
+      'was not heard': () => card({ ...off, obstacles: [{ kind: 'silent', actedMs: NOW, heardMs: NOW - 86_400_000 }] }),
       asks: () => card(samples.asking('claude-code', 'hook', NOW)),
       'asks, briefly': () => card(samples.asking('claude-code', 'mcp', NOW), nothing, true),
       'does not ask': () => card(samples.agent('gemini')),

@@ -2,8 +2,9 @@
 
 use super::{Finding, Level, ok, problem};
 use crate::commands::connect::way_name;
-use crate::commands::status::standings;
-use countersign_agents::{Connected, Standing, Trust, Way};
+use crate::commands::status::{calls_words, stands};
+use countersign_agents::{Agent, Calls, Connected, Obstacle, Trust};
+use countersign_companion::agents::Stand;
 use countersign_core::paths::Paths;
 use countersign_policy::display;
 use countersign_protocol::document::Document;
@@ -38,15 +39,15 @@ pub(super) fn misnamed(document: Option<&Document>, rules: Option<&RuleDocument>
 
 /// What is found of agents that are here or connected.
 pub(super) fn findings(paths: &Paths) -> Vec<Finding> {
-    let standings = match standings(paths) {
-        Ok(standings) => standings,
+    let stands = match stands(paths) {
+        Ok(stands) => stands,
         Err(error) => return vec![warning(format!("the current folder: {error}"), None)],
     };
-    let mut findings: Vec<Finding> = standings.iter().flat_map(of_one).collect();
-    let idle = |standing: &&Standing| {
+    let mut findings: Vec<Finding> = stands.iter().flat_map(of_one).collect();
+    let idle = stands.iter().map(|stand| &stand.standing).filter(|standing| {
         standing.sighting.is_here() && !standing.is_connected() && standing.agent.elsewhere.is_none()
-    };
-    let idle: Vec<&str> = standings.iter().filter(idle).map(|standing| standing.agent.title).collect();
+    });
+    let idle: Vec<&str> = idle.map(|standing| standing.agent.title).collect();
     if !idle.is_empty() {
         let message = format!("found and not connected: {}", idle.join(", "));
         findings.push(warning(message, Some("look what connecting does: countersign connect".to_owned())));
@@ -56,17 +57,30 @@ pub(super) fn findings(paths: &Paths) -> Vec<Finding> {
     findings
 }
 
-fn of_one(standing: &Standing) -> Vec<Finding> {
+fn of_one(stand: &Stand) -> Vec<Finding> {
+    let Stand { standing, reach, .. } = stand;
     let agent = standing.agent;
-    let mut findings: Vec<Finding> = standing.connected.iter().map(|one| connected(standing, one)).collect();
-    let has_hook = standing.connected.iter().any(|one| one.way == Way::Hook);
-    // Without a hook nothing is lost by that.
-    for told in standing.switched_off.iter().filter(|_| has_hook) {
-        findings.push(problem(
-            CHECK,
-            told.to_string(),
-            format!("turn it on again, or connect {} by MCP", agent.title),
-        ));
+    let mut findings: Vec<Finding> = reach.obstacles.iter().map(|one| against(agent, one)).collect();
+    let by: Vec<String> = standing.connected.iter().map(by).collect();
+    let by = by.join(", ");
+    match reach.calls {
+        _ if by.is_empty() => {}
+        Calls::Own => findings.push(ok(CHECK, format!("{} asks {by}", agent.title))),
+        Calls::Questions => {
+            findings.push(ok(CHECK, format!("{} asks only what it would ask you itself, {by}", agent.title)));
+        }
+        Calls::OurTools => {
+            let remedy = match agent.hook {
+                Some(_) => format!("countersign connect {} --by hook", agent.name),
+                None => {
+                    "take its own shell away where it has a setting for that, see docs/agents.md".to_owned()
+                }
+            };
+            let told = format!("{}: {} ({by})", agent.title, calls_words(Calls::OurTools));
+            findings.push(warning(told, Some(remedy)));
+        }
+        // What is against it says so.
+        Calls::NotAll | Calls::Nothing => {}
     }
     for told in &standing.unread {
         findings.push(warning(display::escape(told), Some("mend the file".to_owned())));
@@ -81,30 +95,33 @@ fn of_one(standing: &Standing) -> Vec<Finding> {
     findings
 }
 
-fn connected(standing: &Standing, one: &Connected) -> Finding {
-    let agent = standing.agent;
-    let told = format!("{} asks by {}", agent.title, way_name(one.way));
+fn against(agent: &Agent, obstacle: &Obstacle) -> Finding {
+    let remedy = match obstacle {
+        Obstacle::Narrowed { .. } | Obstacle::ProgramGone { .. } => {
+            format!("countersign connect {} writes it again", agent.name)
+        }
+        Obstacle::Silent { .. } => {
+            format!("start {} again; if this stays, look what it was started with", agent.title)
+        }
+        Obstacle::SwitchedOff(_) => {
+            format!(
+                "change that setting, or have whoever manages it; until then {} goes on unasked",
+                agent.title
+            )
+        }
+        Obstacle::Untrusted { .. } => format!("type /hooks in {}, look at it and trust it", agent.title),
+    };
+    problem(CHECK, display::escape(&obstacle.to_string()), remedy)
+}
+
+/// How it asks.
+fn by(one: &Connected) -> String {
     let path = display::escape(&one.path.display().to_string());
-    if !one.program.is_there {
-        let program = display::escape(&one.program.name);
-        return problem(
-            CHECK,
-            format!("{told}, but {program} is gone, which {path} starts"),
-            format!("countersign connect {} --by {}", agent.name, way_name(one.way).to_lowercase()),
-        );
-    }
-    match one.trust {
-        Some(Trust::No) => problem(
-            CHECK,
-            format!("{} does not trust the hook in {path}, so it goes on without asking", agent.title),
-            format!("type /hooks in {}, and trust it", agent.title),
-        ),
-        Some(Trust::NotKnown) => ok(
-            CHECK,
-            format!("{told}: {path}; it trusted a hook there, whether this one only it knows (/hooks)"),
-        ),
-        None => ok(CHECK, format!("{told}: {path}")),
-    }
+    let trust = match one.trust {
+        Some(Trust::NotKnown) => "; it trusted a hook there, whether this one only it knows (/hooks)",
+        Some(Trust::No) | None => "",
+    };
+    format!("by {}: {path}{trust}", way_name(one.way))
 }
 
 fn warning(message: String, remedy: Option<String>) -> Finding {

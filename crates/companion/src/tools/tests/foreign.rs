@@ -65,7 +65,7 @@ async fn recorded_calls_are_known_as_what_they_are() {
         tools.dedup();
         tools
     };
-    assert_eq!(named("command"), ["Bash", "Monitor", "run_shell_command"]);
+    assert_eq!(named("command"), ["Bash", "Monitor", "run_in_terminal", "run_shell_command"]);
     assert_eq!(named("change"), ["Edit", "Write", "apply_patch", "replace", "write_file"]);
     let other = [
         "Agent",

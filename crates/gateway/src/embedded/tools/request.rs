@@ -122,6 +122,7 @@ impl Who {
             workspace: self.workspace.clone(),
             pet_session: None,
             call: None,
+            hook: None,
         }
     }
 }

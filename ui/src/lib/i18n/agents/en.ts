@@ -9,7 +9,15 @@ export const en = {
   notHereHelp: 'An agent is found by its program on the search path, or by its folder of settings.',
   noneTitle: 'No agent was found here',
   noneText: 'Install one, or start it once, then look again.',
-  state: { asks: 'asks here', trouble: 'needs you', idle: 'not connected', gone: 'not found any more' },
+  state: {
+    asks: 'asks here',
+    trouble: 'does not always ask',
+    questions: 'asks little here',
+    ours: 'only our tools ask',
+    silent: 'does not ask',
+    idle: 'not connected',
+    gone: 'not found any more',
+  },
   way: { hook: 'Hook', mcp: 'MCP' },
   both: 'Both',
   wayHelp: {
@@ -31,16 +39,24 @@ export const en = {
     'not-known': 'not known, the history cannot be read',
   },
   programGone: (program: string) => `What it would start is gone: ${program}. Connect it again.`,
-  trust: {
-    no: (agent: string) =>
+  trustNotKnown: (agent: string) =>
+    `${agent} trusted a hook in its place. Whether it was this one only ${agent} knows: type /hooks there.`,
+  obstacle: {
+    narrowed: (agent: string, path: string) =>
+      `${agent} may not ask about all calls: the hook is not as Countersign writes it. It is in ${path}`,
+    neverHeard: (agent: string, when: string) =>
+      `${agent} used a tool at ${when} and was never heard here. Start it again; if this stays, look what it was started with.`,
+    silent: (agent: string, when: string, heard: string) =>
+      `${agent} used a tool at ${when}, and was last heard here at ${heard}. Start it again; if this stays, look what it was started with.`,
+    off: (agent: string, path: string, setting: string) => `${agent} does not ask: ${path} says so (${setting}).`,
+    offWithin: (agent: string, path: string, setting: string, within: string) =>
+      `${agent} does not ask in ${within}: ${path} says so (${setting}).`,
+    untrusted: (agent: string) =>
       `${agent} does not trust the hook, so it goes on without asking. Type /hooks there and trust it.`,
-    'not-known': (agent: string) =>
-      `${agent} trusted a hook in its place. Whether it was this one only ${agent} knows: type /hooks there.`,
   },
   note: {
     hooksTwice: (agent: string) =>
       `Its config.toml has hooks too. ${agent} takes both, and warns about it at every start.`,
-    switchedOff: (setting: string) => `The setting ${setting} keeps its hooks from being called. It is in`,
     trustFirst: (agent: string) =>
       `${agent} calls the hook only after you trusted it: type /hooks in ${agent}. Until then, and after every change, it goes on without asking here.`,
     trustedFolders: (agent: string) => `${agent} calls no hook in a folder that it does not trust.`,
@@ -100,6 +116,8 @@ export const en = {
     ran: 'You allowed it, and it ran. It printed:',
     notRun: (outcome: string) => `It did not run: ${outcome}.`,
     asking: (names: string) => `From now on these ask here: ${names}.`,
+    oursAsk: (names: string) =>
+      `Of these only tools of Countersign ask here: ${names}. Their own shell and changes of files do not.`,
     back: 'Back',
     next: 'Next',
     skip: 'Skip this step',

@@ -11,7 +11,15 @@ export const ko: AgentsCatalogue = {
   notHereHelp: '에이전트는 검색 경로의 프로그램이나 설정 폴더로 찾습니다.',
   noneTitle: '여기에서 에이전트를 찾지 못했습니다',
   noneText: '하나를 설치하거나 한 번 시작한 뒤 다시 찾으세요.',
-  state: { asks: '여기서 물음', trouble: '확인 필요', idle: '연결 안 됨', gone: '더는 찾을 수 없음' },
+  state: {
+    asks: '여기서 물음',
+    trouble: '항상 묻지는 않음',
+    questions: '여기서 거의 묻지 않음',
+    ours: '우리 도구만 물음',
+    silent: '묻지 않음',
+    idle: '연결 안 됨',
+    gone: '더는 찾을 수 없음',
+  },
   way: { hook: '훅', mcp: 'MCP' },
   both: '둘 다',
   wayHelp: {
@@ -33,14 +41,22 @@ export const ko: AgentsCatalogue = {
     'not-known': '알 수 없음, 기록을 읽을 수 없습니다',
   },
   programGone: (program) => `시작할 프로그램이 없습니다: ${program}. 다시 연결하세요.`,
-  trust: {
-    no: (agent) => `${agent}에서 훅을 신뢰하지 않아 묻지 않고 계속합니다. 그곳에서 /hooks를 입력해 신뢰하세요.`,
-    'not-known': (agent) =>
-      `${agent}에서 같은 자리의 훅을 신뢰한 적이 있습니다. 이 훅인지는 ${agent}만 압니다. 그곳에서 /hooks를 입력해 확인하세요.`,
+  trustNotKnown: (agent) =>
+    `${agent}에서 같은 자리의 훅을 신뢰한 적이 있습니다. 이 훅인지는 ${agent}만 압니다. 그곳에서 /hooks를 입력해 확인하세요.`,
+  obstacle: {
+    narrowed: (agent, path) =>
+      `${agent}에서 모든 호출을 묻지는 않을 수 있습니다. 훅이 Countersign이 쓴 것과 다릅니다. 위치: ${path}`,
+    neverHeard: (agent, when) =>
+      `${agent}에서 ${when}에 도구를 사용했지만 여기서 물은 적이 없습니다. 다시 시작하고, 그래도 그대로이면 어떻게 시작되었는지 확인하세요.`,
+    silent: (agent, when, heard) =>
+      `${agent}에서 ${when}에 도구를 사용했지만 여기서 마지막으로 물은 때는 ${heard}입니다. 다시 시작하고, 그래도 그대로이면 어떻게 시작되었는지 확인하세요.`,
+    off: (agent, path, setting) => `${agent}에서 묻지 않습니다. ${path}에 그렇게 되어 있습니다(${setting}).`,
+    offWithin: (agent, path, setting, within) =>
+      `${agent}: ${within}에서는 묻지 않습니다. ${path}에 그렇게 되어 있습니다(${setting}).`,
+    untrusted: (agent) => `${agent}에서 훅을 신뢰하지 않아 묻지 않고 계속합니다. 그곳에서 /hooks를 입력해 신뢰하세요.`,
   },
   note: {
     hooksTwice: (agent) => `config.toml에도 훅이 있습니다. ${agent}에서 둘 다 쓰며 시작할 때마다 경고합니다.`,
-    switchedOff: (setting) => `설정 ${setting} 때문에 훅이 호출되지 않습니다. 설정 위치:`,
     trustFirst: (agent) =>
       `훅은 신뢰한 뒤에야 호출됩니다. ${agent}에서 /hooks를 입력하세요. 그 전까지, 그리고 바뀔 때마다 여기서 묻지 않고 계속합니다.`,
     trustedFolders: (agent) => `${agent}에서 신뢰하지 않는 폴더에서는 훅이 호출되지 않습니다.`,
@@ -99,6 +115,7 @@ export const ko: AgentsCatalogue = {
     ran: '허용하여 실행되었습니다. 출력:',
     notRun: (outcome) => `실행되지 않았습니다: ${outcome}.`,
     asking: (names) => `이제 여기서 묻는 에이전트: ${names}.`,
+    oursAsk: (names) => `다음은 Countersign의 도구만 여기서 묻습니다: ${names}. 자체 셸과 파일 변경은 묻지 않습니다.`,
     back: '뒤로',
     next: '다음',
     skip: '이 단계 건너뛰기',

@@ -11,7 +11,15 @@ export const zh: AgentsCatalogue = {
   notHereHelp: '通过搜索路径中的程序或设置文件夹来查找智能体。',
   noneTitle: '这里没有找到智能体',
   noneText: '请安装一个，或者先启动一次，然后重新查找。',
-  state: { asks: '在这里询问', trouble: '需要您处理', idle: '未连接', gone: '已找不到' },
+  state: {
+    asks: '在这里询问',
+    trouble: '并非总是询问',
+    questions: '很少在这里询问',
+    ours: '仅我们的工具会询问',
+    silent: '不询问',
+    idle: '未连接',
+    gone: '已找不到',
+  },
   way: { hook: '挂钩', mcp: 'MCP' },
   both: '两者',
   wayHelp: {
@@ -33,14 +41,20 @@ export const zh: AgentsCatalogue = {
     'not-known': '未知，无法读取历史记录',
   },
   programGone: (program) => `它要启动的程序已不存在：${program}。请重新连接。`,
-  trust: {
-    no: (agent) => `${agent} 不信任这个挂钩，因此不询问就继续。请在那里输入 /hooks 并信任它。`,
-    'not-known': (agent) =>
-      `${agent} 信任过同一位置的挂钩。是否就是这一个，只有 ${agent} 知道：请在那里输入 /hooks 查看。`,
+  trustNotKnown: (agent) =>
+    `${agent} 信任过同一位置的挂钩。是否就是这一个，只有 ${agent} 知道：请在那里输入 /hooks 查看。`,
+  obstacle: {
+    narrowed: (agent, path) => `${agent} 可能不会就所有调用询问：挂钩与 Countersign 写入的不同。它位于 ${path}`,
+    neverHeard: (agent, when) =>
+      `${agent} 在 ${when} 使用了工具，但从未在这里询问过。请重新启动它；如果仍然如此，请查看它是如何启动的。`,
+    silent: (agent, when, heard) =>
+      `${agent} 在 ${when} 使用了工具，而上次在这里询问是 ${heard}。请重新启动它；如果仍然如此，请查看它是如何启动的。`,
+    off: (agent, path, setting) => `${agent} 不询问：${path} 如此规定（${setting}）。`,
+    offWithin: (agent, path, setting, within) => `${agent} 在 ${within} 中不询问：${path} 如此规定（${setting}）。`,
+    untrusted: (agent) => `${agent} 不信任这个挂钩，因此不询问就继续。请在那里输入 /hooks 并信任它。`,
   },
   note: {
     hooksTwice: (agent) => `它的 config.toml 中也有挂钩。${agent} 两者都用，并在每次启动时提出警告。`,
-    switchedOff: (setting) => `设置 ${setting} 使它的挂钩不被调用。该设置位于`,
     trustFirst: (agent) =>
       `您信任挂钩之后，${agent} 才会调用它：请在 ${agent} 中输入 /hooks。在此之前以及每次更改之后，它不在这里询问就继续。`,
     trustedFolders: (agent) => `在不受信任的文件夹中，${agent} 不调用挂钩。`,
@@ -98,6 +112,7 @@ export const zh: AgentsCatalogue = {
     ran: '您允许了它，它已运行。输出为：',
     notRun: (outcome) => `它没有运行：${outcome}。`,
     asking: (names) => `从现在起会在这里询问的有：${names}。`,
+    oursAsk: (names) => `其中只有 Countersign 的工具在这里询问：${names}。它们自己的 shell 和文件更改不会询问。`,
     back: '返回',
     next: '下一步',
     skip: '跳过这一步',
