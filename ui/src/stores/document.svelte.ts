@@ -1,3 +1,4 @@
+import { documentChange, documentStanding } from '../lib/changes';
 import type {
   DocumentEdit,
   DocumentView,
@@ -18,8 +19,11 @@ export interface Far {
   isLocal: boolean;
 }
 
+/** The pages on which a document is changed. */
+export type DocumentPlace = 'policy' | 'allowlist';
+
 /** An approvals document, policy and allowlist: this machine's, or that of another gateway or node. */
-export class DocumentStore extends EditedStore<DocumentView, DocumentEdit> {
+export class DocumentStore extends EditedStore<DocumentView, DocumentEdit, DocumentPlace> {
   /** `null` for this machine's own, and until another machine's was read. */
   far = $state.raw<Far | null>(null);
   /** Whether another machine is being asked for it. */
@@ -76,6 +80,14 @@ export class DocumentStore extends EditedStore<DocumentView, DocumentEdit> {
   protected write(baseHash: string, edits: DocumentEdit[], confirmed: boolean) {
     if (this.place === null) return this.feed.backend.editDocument({ baseHash, edits, confirmed });
     return this.feed.backend.editPolicy({ place: this.place, baseHash, edits, confirmed });
+  }
+
+  protected named(edits: DocumentEdit[], _undo: DocumentEdit[], before: DocumentView) {
+    return documentChange(edits, before);
+  }
+
+  protected standing(edits: DocumentEdit[], view: DocumentView): string {
+    return documentStanding(edits, view);
   }
 }
 

@@ -207,6 +207,6 @@ test('what keeps a stored permission from counting is kept until the next edit',
   });
   const store = new RulesStore(new Feed(backend));
   await store.look();
-  expect(await store.edit([{ kind: 'remove-rule', id: 'r-1' }])).toBe(true);
+  expect(await store.edit([{ kind: 'remove-rule', id: 'r-1' }], 'rules')).toBe(true);
   expect(store.idle).toEqual([{ kind: 'refused' }]);
 });

@@ -31,6 +31,12 @@ export const en = {
     none: 'none',
     undo: 'Undo',
     redo: 'Redo',
+    undoOf: (name: string) => `Undo: ${name}`,
+    redoOf: (name: string) => `Redo: ${name}`,
+    overtaken: {
+      undo: (name: string) => `Not undone: ${name}. Something else changed it since.`,
+      redo: (name: string) => `Not redone: ${name}. Something else changed it since.`,
+    },
     filter: 'Filter',
     label: (name: string) => `${name}:`,
     list: (items: string[]) => items.join(', '),

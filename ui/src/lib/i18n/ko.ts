@@ -32,6 +32,12 @@ export const ko: Catalogue = {
     none: '없음',
     undo: '실행 취소',
     redo: '다시 실행',
+    undoOf: (name) => `실행 취소: ${name}`,
+    redoOf: (name) => `다시 실행: ${name}`,
+    overtaken: {
+      undo: (name) => `실행 취소하지 않음: ${name}. 그 뒤에 다른 것이 바꾸었습니다.`,
+      redo: (name) => `다시 실행하지 않음: ${name}. 그 뒤에 다른 것이 바꾸었습니다.`,
+    },
     filter: '필터',
     label: (name) => `${name}:`,
     list: (items) => items.join(', '),

@@ -32,6 +32,12 @@ export const zh: Catalogue = {
     none: '无',
     undo: '撤销',
     redo: '重做',
+    undoOf: (name) => `撤销：${name}`,
+    redoOf: (name) => `重做：${name}`,
+    overtaken: {
+      undo: (name) => `未撤销：${name}。此后它又被别的操作更改。`,
+      redo: (name) => `未重做：${name}。此后它又被别的操作更改。`,
+    },
     filter: '筛选',
     label: (name) => `${name}：`,
     list: (items) => items.join('、'),
