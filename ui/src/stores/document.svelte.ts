@@ -30,6 +30,8 @@ export class DocumentStore extends EditedStore<DocumentView, DocumentEdit, Docum
   reading = $state(false);
 
   #stop: (() => void)[] = [];
+  /** How many pages show what it comes to. */
+  #looks = 0;
 
   constructor(
     readonly feed: Feed,
@@ -50,6 +52,8 @@ export class DocumentStore extends EditedStore<DocumentView, DocumentEdit, Docum
     this.#stop.push(
       this.feed.on((event) => {
         if (event.kind === 'document-changed') void this.changed(event.hash, event.by);
+        // What it comes to hangs on refusals too; an edit under way reads again by itself.
+        if (event.kind === 'rules-changed' && this.#looks > 0 && !this.busy) void this.load();
       }),
       this.feed.onSync(() => void this.load()),
     );
@@ -57,6 +61,13 @@ export class DocumentStore extends EditedStore<DocumentView, DocumentEdit, Docum
 
   stop(): void {
     for (const stop of this.#stop) stop();
+  }
+
+  /** A page shows what it comes to: reads it, and follows the rules until what comes back is called. */
+  look(): () => void {
+    this.#looks += 1;
+    if (this.place === null) void this.load();
+    return () => (this.#looks -= 1);
   }
 
   /** Reads it again, and says when somebody changed what it says. */

@@ -103,3 +103,27 @@ test('a document that is shown stays on the list when its gateway is removed', a
   policies.select(LOCAL);
   expect(policies.stores).toEqual([]);
 });
+
+test('what a policy comes to follows the rules while a page shows it, a draft’s too', async () => {
+  const { mock, store, draft, policies } = await opened(null);
+  const refusals = (some: 'some' | 'none') => {
+    mock.refusals = some;
+    mock.emit({ kind: 'rules-changed', hash: `rules-${some}` });
+  };
+  const leave = policies.subject.store.look();
+  refusals('some');
+  await eventually(() => expect(draft.wouldHold('*')?.meaning.refusals).toBe('some'));
+  draft.set('*', 'ask', 'always');
+  await draft.preview();
+  expect(draft.wouldHold('*')?.meaning).toMatchObject({ refusals: 'some', usually: 'everything-asks' });
+  const before = store.view;
+  refusals('none');
+  await eventually(() => expect(store.view).not.toBe(before));
+  await draft.preview();
+  expect(draft.wouldHold('*')?.meaning).toMatchObject({ refusals: 'none', usually: 'everything-asks' });
+  leave();
+  refusals('some');
+  expect(store.view?.effective[0]?.meaning.refusals, 'nobody looks').toBe('none');
+  policies.subject.store.look();
+  await eventually(() => expect(store.view?.effective[0]?.meaning.refusals).toBe('some'));
+});

@@ -100,23 +100,23 @@ export const en = {
     askAlways: 'The policy asks for every command.',
     miss: (checked: number) =>
       checked === 0
-        ? 'The allowlist has no entries.'
+        ? 'No allowlist entry and no rule covers it.'
         : checked === 1
-          ? 'The one allowlist entry does not cover it.'
-          : `None of the ${checked} allowlist entries covers it.`,
+          ? 'Neither the one allowlist entry nor a rule covers it.'
+          : `None of the ${checked} allowlist entries covers it, and no rule does.`,
     missParts: (parts: string, checked: number, count: number) => {
       const named = count === 1 ? `part ${parts}` : `the parts ${parts}`;
       return checked === 0
-        ? `The allowlist has no entries for ${named} of the command.`
+        ? `No allowlist entry and no rule covers ${named} of the command.`
         : checked === 1
-          ? `The one allowlist entry does not cover ${named} of the command.`
-          : `None of the ${checked} allowlist entries covers ${named} of the command.`;
+          ? `Neither the one allowlist entry nor a rule covers ${named} of the command.`
+          : `None of the ${checked} allowlist entries covers ${named} of the command, and no rule does.`;
     },
     opaque: 'The command could not be analysed.',
     opaqueCode: (code: string) => `The command could not be analysed (${code}).`,
     opaqueRule: 'No rule can cover it.',
     uncoverable: (cause: string) => `${cause}, so no allowlist entry counts for it.`,
-    unbound: (cause: string) => `Entries cover it, but what would run cannot be pinned down: ${cause}`,
+    unbound: (cause: string) => `It is covered, but what would run cannot be pinned down: ${cause}`,
     environment: 'It overrides the environment in a way that no rule covers.',
     mayBeRefused: 'It hides what it runs, and one of your rules may refuse that.',
     rulesUnreadable: 'Your rules cannot be read. One of them may refuse this, so you are asked about every command.',
@@ -166,7 +166,7 @@ export const en = {
       eval: 'It runs text as a command',
       'inline-eval': 'A program on the command line',
       launcher: 'A file in the folder or above decides which program runs',
-      'no-entry': 'No entry covers it',
+      'no-entry': 'No entry and no rule covers it',
       'odd-name': 'The name begins or ends with a blank',
       'relative-after-move': 'A relative program after the folder changed',
       renamed: 'The program would see another name than its own',
@@ -216,9 +216,9 @@ export const en = {
     },
     more: (count: number) => `and ${count} more`,
     verdict: {
-      allowlist: 'Entries cover every part.',
+      allowlist: 'Entries or rules cover every part.',
       contained: 'Its folder is open, and a box holds it.',
-      'allowlist-miss': 'The allowlist does not cover it.',
+      'allowlist-miss': 'Neither the allowlist nor a rule covers it.',
       'allowlist-unbound': 'It is covered, but cannot be pinned down.',
       'ask-always': 'Every command is asked about.',
       environment: 'It overrides the environment in an unusual way.',
@@ -304,7 +304,7 @@ export const en = {
     },
     reason: {
       'security=deny': 'security is set to “deny”',
-      'allowlist-miss': 'the allowlist does not cover it',
+      'allowlist-miss': 'neither the allowlist nor a rule covers it',
       'allowlist-unbound': 'what would run cannot be pinned down',
       'ask=always': 'only a person may allow it',
       'rule-doubt': 'a rule of yours may refuse it',
@@ -585,7 +585,8 @@ export const en = {
     save: 'Save…',
     cancel: 'Keep as it is',
     emptyTitle: 'No entries here',
-    emptyText: 'Add one. An exact command that you allow always appears here too; other answers are on the page Rules.',
+    emptyText:
+      'Add one. What you allow by an answer is on the page Rules; an exact command that you allow always may be here instead.',
     noMatch: 'No entry matches the search.',
     changedElsewhere: 'The list was read again; what you type is kept.',
     gone: 'The entry you were editing is no longer there.',
