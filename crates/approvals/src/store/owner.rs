@@ -13,6 +13,8 @@ use crate::ports::Ports;
 use countersign_policy::counts::{Idle, entry_never};
 use countersign_policy::currency;
 use countersign_policy::document::{self, Parsed, Use};
+use countersign_policy::effective::BUILT_IN;
+use countersign_policy::meaning;
 use countersign_protocol::document::{Document, FILE_NAME, SOCKET_NAME};
 use countersign_protocol::edits::{DocumentEdit, EditResult, PolicyField};
 use countersign_protocol::secret::SocketToken;
@@ -246,7 +248,8 @@ impl DocumentOwner {
             let base = base(current, &mut fresh)?;
             let edited = document::apply(&base, &change.edits, &mut fresh)?;
             let before = current.document.clone().unwrap_or_else(document::empty);
-            let loosenings = document::loosenings(&before, &edited.document);
+            let found = document::loosenings(&before, &edited.document);
+            let loosenings = meaning::with_fates(&edited.document, &BUILT_IN, found);
             let applied = loosenings.is_empty() || change.looser == Looser::Confirmed;
             let undo = if applied { edited.undo } else { Vec::new() };
             let then = EditResult {

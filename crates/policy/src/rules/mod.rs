@@ -37,8 +37,9 @@ use places::ReadingPlace;
 use std::collections::HashMap;
 use std::path::Path;
 
-pub use describe::describe;
 pub(crate) use describe::described;
+pub(crate) use describe::end;
+pub use describe::{describe, said};
 pub(crate) use hidden::may_be_hidden;
 pub use index::RuleIndex;
 pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder, longest_of};

@@ -406,7 +406,8 @@ export const en = {
       `${scope}: when nobody can be asked, it goes from “${from}” to “${to}”.`,
     'auto-allow-skills': (scope: string, from: string, to: string) =>
       `${scope}: programs of skills run unasked, from “${from}” to “${to}”.`,
-    entry: (scope: string) => `${scope}: commands matching this pattern run unasked:`,
+    entry: (scope: string) => `${scope}: commands matching this pattern are allowed.`,
+    unasked: 'You are not asked about them:',
     impact: {
       everybody: 'Every agent',
       agent: (id: string) => `Agent ${id}`,
@@ -420,8 +421,10 @@ export const en = {
         `Of your last ${of} commands ${more === 0 ? 'none' : more} more would have run without asking.`,
     },
     rules: {
-      allows: (scope: string) => `${scope}: what this rule covers runs unasked:`,
-      preset: (scope: string) => `${scope}: everything in this preset runs unasked:`,
+      allows: (scope: string) => `${scope}: commands that this rule covers are allowed.`,
+      boxed: (scope: string) => `${scope}: commands in this folder are allowed in a box.`,
+      calls: (scope: string) => `${scope}: calls and connections that this rule covers are allowed.`,
+      preset: (scope: string) => `${scope}: the commands of this group are allowed.`,
       'refuses-less': (scope: string) => `${scope}: this rule no longer refuses all that it did:`,
     },
     route: {

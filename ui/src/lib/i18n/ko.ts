@@ -396,7 +396,8 @@ export const ko: Catalogue = {
     'ask-fallback': (scope, from, to) => `${scope}: 물을 수 없을 때가 ‘${from}’에서 ‘${to}’(으)로 바뀝니다.`,
     'auto-allow-skills': (scope, from, to) =>
       `${scope}: 스킬 프로그램을 묻지 않고 실행, ‘${from}’에서 ‘${to}’(으)로 바뀝니다.`,
-    entry: (scope) => `${scope}: 이 패턴에 맞는 명령은 묻지 않고 실행됩니다:`,
+    entry: (scope) => `${scope}: 이 패턴에 맞는 명령을 허용합니다.`,
+    unasked: '이에 대해 묻지 않습니다:',
     impact: {
       everybody: '모든 에이전트',
       agent: (id) => `에이전트 ${id}`,
@@ -410,8 +411,10 @@ export const ko: Catalogue = {
         `최근 명령 ${of}개 가운데 ${more === 0 ? '묻지 않고 더 실행되었을 것은 없습니다' : `${more}개가 묻지 않고 더 실행되었을 것입니다`}.`,
     },
     rules: {
-      allows: (scope) => `${scope}: 이 규칙에 맞는 명령은 묻지 않고 실행됩니다:`,
-      preset: (scope) => `${scope}: 이 프리셋에 든 명령은 모두 묻지 않고 실행됩니다:`,
+      allows: (scope) => `${scope}: 이 규칙에 맞는 명령을 허용합니다.`,
+      boxed: (scope) => `${scope}: 이 폴더의 명령을 상자 안에서 허용합니다.`,
+      calls: (scope) => `${scope}: 이 규칙에 맞는 호출과 연결을 허용합니다.`,
+      preset: (scope) => `${scope}: 이 묶음의 명령을 허용합니다.`,
       'refuses-less': (scope) => `${scope}: 이 규칙이 거부하던 것 중 일부를 더는 거부하지 않습니다:`,
     },
     route: {

@@ -388,7 +388,8 @@ export const zh: Catalogue = {
     ask: (scope, from, to) => `${scope}：询问您的时机从“${from}”变为“${to}”。`,
     'ask-fallback': (scope, from, to) => `${scope}：无法询问时，从“${from}”变为“${to}”。`,
     'auto-allow-skills': (scope, from, to) => `${scope}：技能的程序无需询问即可运行，从“${from}”变为“${to}”。`,
-    entry: (scope) => `${scope}：匹配此模式的命令无需询问即可运行：`,
+    entry: (scope) => `${scope}：匹配此模式的命令被允许。`,
+    unasked: '不会就此询问您：',
     impact: {
       everybody: '每个智能体',
       agent: (id) => `智能体 ${id}`,
@@ -402,8 +403,10 @@ export const zh: Catalogue = {
         `您最近的 ${of} 条命令中，${more === 0 ? '没有更多命令' : `会有 ${more} 条更多的命令`}不经询问即运行。`,
     },
     rules: {
-      allows: (scope) => `${scope}：此规则涵盖的命令无需询问即可运行：`,
-      preset: (scope) => `${scope}：此预设中的命令全部无需询问即可运行：`,
+      allows: (scope) => `${scope}：此规则涵盖的命令被允许。`,
+      boxed: (scope) => `${scope}：此文件夹中的命令被允许在箱子中运行。`,
+      calls: (scope) => `${scope}：此规则涵盖的调用和连接被允许。`,
+      preset: (scope) => `${scope}：此组中的命令被允许。`,
       'refuses-less': (scope) => `${scope}：此规则不再拒绝它原先拒绝的全部命令：`,
     },
     route: {

@@ -3,6 +3,7 @@ import EditNotes from '../../../src/components/shared/EditNotes.svelte';
 import ImpactLine from '../../../src/components/shared/ImpactLine.svelte';
 import LooseningList from '../../../src/components/shared/LooseningList.svelte';
 import Reach from '../../../src/components/shared/Reach.svelte';
+import RuleSaid from '../../../src/components/shared/RuleSaid.svelte';
 import Trace from '../../../src/components/shared/Trace.svelte';
 import UndoRedo from '../../../src/components/shared/UndoRedo.svelte';
 import WindowedList from '../../../src/components/shared/WindowedList.svelte';
@@ -13,7 +14,7 @@ import { missed, tested } from '../document';
 import { reach } from '../reach';
 import { shown } from '../text';
 import { entry, type Area } from './entry';
-import { LOOSENINGS } from './forms';
+import { LOOSENINGS, RULES_SAID } from './forms';
 import { DEEP, ESCAPED, HOSTILE, nothing, world, wrong } from './world';
 
 /** This machine's document, and what is to be said of it. */
@@ -96,6 +97,7 @@ export const lists: Area = {
       registries: { reach: { kind: 'registries', group: shown('cargo') } },
       hostile: { reach: reach(`/usr/bin/\u202e${'x'.repeat(120)}`, { exact: { args: [ESCAPED], folder: DEEP } }) },
     }),
+    entry(RuleSaid, Object.fromEntries(Object.entries(RULES_SAID).map(([name, said]) => [name, { said }]))),
     entry(Trace, {
       asked: { steps: missed('git') },
       contained: { steps: tested('make').trace },

@@ -48,6 +48,8 @@ export const en = {
   always: 'always',
   usesLeft: (left: number, of: number) => `${left} of ${of} times left`,
   timeLeft: (time: string) => `${time} left`,
+  until: (when: string) => `until ${when}`,
+  times: (n: number) => (n === 1 ? 'once' : `${n} times`),
   session: 'only in session',
   state: {
     live: 'in force',

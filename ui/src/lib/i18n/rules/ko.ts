@@ -51,6 +51,8 @@ export const ko: RulesCatalogue = {
   always: '항상',
   usesLeft: (left, of) => `${of}번 중 ${left}번 남음`,
   timeLeft: (time) => `${time} 남음`,
+  until: (when) => `${when}까지`,
+  times: (n) => `${n}번`,
   session: '이 세션에서만:',
   state: {
     live: '유효',

@@ -46,6 +46,8 @@ export const zh: RulesCatalogue = {
   always: '始终',
   usesLeft: (left, of) => `还剩 ${left} 次，共 ${of} 次`,
   timeLeft: (time) => `还剩 ${time}`,
+  until: (when) => `直到 ${when}`,
+  times: (n) => `${n} 次`,
   session: '仅限会话',
   state: {
     live: '有效',
