@@ -145,7 +145,7 @@ function ruleEditName(edit: RuleEdit, before: RulesView, form: Form): string {
 }
 
 /** A rule in a few words: what it does, and what it is about. */
-function ruleName(view: AnyRuleView, form: Form): string {
+export function ruleName(view: AnyRuleView, form: Form): string {
   const words = tr().changes;
   if ('folder' in view) {
     const folder = pathName(marked(view.folder), form);
