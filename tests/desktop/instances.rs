@@ -147,8 +147,8 @@ fn child_of(pid: u32, name: &str) -> anyhow::Result<Option<u32>> {
     Ok(children.split_whitespace().filter_map(|pid| pid.parse().ok()).find(is_named))
 }
 
-/// How often a page's threads for messages of other processes were woken (proc(5)). Timers wake other threads,
-/// and that the more often the slower the machine is.
+/// How often a page's threads for messages of other processes were woken (proc(5)). Timers wake others, and
+/// that the more often the slower the machine is.
 fn wakes(page: u32) -> anyhow::Result<u64> {
     let mut found = None;
     for task in std::fs::read_dir(format!("/proc/{page}/task"))?.flatten() {

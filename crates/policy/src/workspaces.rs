@@ -4,8 +4,10 @@
 //! Pure. A folder is open for what is in it by its real path, and for nothing else: opening one changes no
 //! verdict outside of it.
 
+use crate::display::{self, Secrets};
 use crate::rules::{self, Moment, counts};
 use countersign_protocol::document::WILDCARD_AGENT;
+use countersign_protocol::remember::{RuleSaid, SaidPlace};
 use countersign_protocol::rules::{Attendance, PlaceAccess, RuleEffect, Workspace, WorkspacePlace};
 use std::collections::HashSet;
 use std::path::Path;
@@ -172,6 +174,19 @@ pub fn describe(workspace: &Workspace) -> String {
         }
     }
     rules::described(RuleEffect::Allow, &about, &workspace.limits)
+}
+
+/// What is open, for whoever puts it into words of another language.
+pub fn said(workspace: &Workspace) -> RuleSaid {
+    let shown = |text: &str| display::shown(text, Secrets::Show);
+    let place = |place: &WorkspacePlace| SaidPlace { access: place.access, path: shown(&place.path) };
+    RuleSaid::Folder {
+        folder: shown(&workspace.folder),
+        standing: workspace.standing,
+        attendance: workspace.attendance,
+        places: workspace.places.iter().map(place).collect(),
+        end: rules::end(&workspace.limits),
+    }
 }
 
 /// Places that a box has otherwise, at most.

@@ -107,6 +107,9 @@ fn what_reaches_beyond_the_folder_is_asked_about_all_the_same() {
         let evaluation =
             World::new(&argv, Security::Allowlist, Ask::OnMiss).open(Attendance::Attended).judge(None);
         assert!(matches!(evaluation.verdict, Verdict::Ask(_)), "{text}: {:?}", evaluation.verdict);
+        let advised = World::new(&argv, Security::Allowlist, Ask::OnMiss).open(Attendance::Attended).trace();
+        let advises = advised.iter().any(|step| matches!(step, TraceStep::Advice { .. }));
+        assert!(!advises, "{text}: it is for a person, however it is written: {advised:?}");
         assert_eq!(evaluation.held.map(|held| held.cause), Some(cause), "{text}");
     }
 }

@@ -355,6 +355,16 @@ fn the_trace_names_the_step_that_missed_and_what_would_have_helped() {
 }
 
 #[test]
+fn the_trace_looks_for_no_program_where_the_shell_does_it_by_itself() {
+    let resolved = |argv: &[&str]| {
+        let steps = World::new(argv, Security::Allowlist, Ask::OnMiss).trace();
+        steps.iter().filter(|step| matches!(step, TraceStep::Resolution { .. })).count()
+    };
+    assert_eq!(resolved(&["sh", "-c", "set -e; scan"]), 1, "only scan is one");
+    assert_eq!(resolved(&["set", "-e"]), 1, "no shell reads it");
+}
+
+#[test]
 fn an_empty_list_is_nothing_to_run() {
     for argv in [&[][..], &[""], &["  ", "x"]] {
         let analysis = analyze_argv(&strings(argv));

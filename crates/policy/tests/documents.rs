@@ -4,11 +4,11 @@ use countersign_policy::document::{
     self, EditError, Parsed, Use, apply, loosenings, normalised, parse, resolve, resolve_in_sandbox,
     snapshot, with_uses,
 };
-use countersign_policy::effective::Requested;
-use countersign_policy::meaning::views;
+use countersign_policy::effective::{BUILT_IN, Requested};
+use countersign_policy::meaning::{views, with_fates};
 use countersign_protocol::document::Document;
 use countersign_protocol::edits::{DocumentEdit, EntryKind, PolicyField};
-use countersign_protocol::meaning::Refusals;
+use countersign_protocol::meaning::{Refusals, Usually};
 use countersign_protocol::secret::SocketToken;
 use countersign_protocol::trace::PolicyLayer;
 use countersign_protocol::vocabulary::{Ask, Security};
@@ -359,6 +359,24 @@ fn a_snapshot_lists_each_rule_once_in_order() {
     let rules = snapshot(&document, None).allowlist_rules;
     let listed: Vec<_> = rules.iter().map(|rule| (rule.pattern.as_str(), rule.source.as_deref())).collect();
     assert_eq!(listed, [("/a", None), ("/a", Some("allow-always")), ("/b", None)]);
+}
+
+#[test]
+fn an_entry_says_what_the_policy_after_the_change_makes_of_it() {
+    let document = |ask: &str, allowlist: Value| {
+        let defaults = json!({ "security": "allowlist", "ask": ask });
+        document(json!({ "version": 1, "defaults": defaults, "agents": { "x": { "allowlist": allowlist } } }))
+    };
+    for (ask, usually) in [("on-miss", Usually::RestAsks), ("always", Usually::EverythingAsks)] {
+        let after = document(ask, json!([{ "pattern": "/a" }]));
+        let found = loosenings(&document(ask, json!([])), &after);
+        let found = with_fates(&after, &BUILT_IN, found);
+        let told: Vec<_> = found.iter().map(|loosening| loosening.usually).collect();
+        assert_eq!(told, [Some(usually)], "{ask}");
+    }
+    let after = document("on-miss", json!([]));
+    let looser = with_fates(&after, &BUILT_IN, loosenings(&document("always", json!([])), &after));
+    assert!(looser.iter().all(|loosening| loosening.usually.is_none()), "{looser:?}");
 }
 
 /// The loosenings as `scope field from>to`.

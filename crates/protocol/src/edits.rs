@@ -1,7 +1,8 @@
 //! The approvals document as the policy and allowlist pages see and edit it.
 
 use crate::counting::{Comes, Uncounted};
-use crate::meaning::{Impact, Meaning};
+use crate::meaning::{Impact, Meaning, Usually};
+use crate::remember::RuleSaid;
 use crate::route::RouteField;
 use crate::shown::Shown;
 use crate::state::StoreState;
@@ -246,6 +247,7 @@ ui! {
     }
 
     /// One way in which a change lets more run than before.
+    #[derive(Default)]
     pub struct Loosening {
         /// `defaults`, `*`, or an agent id.
         pub scope: String,
@@ -265,6 +267,19 @@ ui! {
         pub from: String,
         /// Value in force after, the entry's pattern, or what the rule says.
         pub to: String,
+        /// What a rule said before, for a reader's own language and clock.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub was: Option<Box<RuleSaid>>,
+        /// What it says afterwards.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub becomes: Option<Box<RuleSaid>>,
+        /// What becomes of commands of its scope, whatever entries and rules allow; absent where that
+        /// is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub usually: Option<Usually>,
     }
 
     /// Answer to an edit.

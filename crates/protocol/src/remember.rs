@@ -1,7 +1,7 @@
 //! What an answer can leave behind: the ladder of rules for one request, how long they count, and what each
 //! reaches, as data that every language puts into its own words.
 
-use crate::rules::NetPlace;
+use crate::rules::{Attendance, FolderStanding, NetPlace, PlaceAccess, RuleEffect};
 use crate::shown::Shown;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -246,6 +246,71 @@ ui_tagged! {
         PrintScript,
         /// A script for `sed` that changes lines of text.
         EditScript,
+    }
+}
+
+ui_tagged! {
+    /// What a rule says, to be put into words.
+    pub enum RuleSaid {
+        /// One about commands.
+        Commands {
+            /// What it does with them.
+            effect: RuleEffect,
+            /// Which.
+            reach: RuleReach,
+            /// What ends it.
+            end: RuleEnd,
+        },
+        /// One about calls that are no commands.
+        Calls {
+            /// What it does with them.
+            effect: RuleEffect,
+            /// Which.
+            reach: CallReach,
+            /// What ends it.
+            end: RuleEnd,
+        },
+        /// One about what runs in a folder.
+        Folder {
+            /// The folder.
+            folder: Shown,
+            /// Whether it is open.
+            standing: FolderStanding,
+            /// For which runs.
+            attendance: Attendance,
+            /// What its boxes have otherwise.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            places: Vec<SaidPlace>,
+            /// What ends it.
+            end: RuleEnd,
+        },
+    }
+}
+
+ui! {
+    /// What ends a rule; nothing does where nothing is said.
+    #[derive(Default)]
+    pub struct RuleEnd {
+        /// Unix milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub until_ms: Option<i64>,
+        /// So many uses.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub uses: Option<u32>,
+        /// The end of a session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        pub session: Option<Shown>,
+    }
+
+    /// What boxes around a folder may do with one path.
+    pub struct SaidPlace {
+        /// What.
+        pub access: PlaceAccess,
+        /// The path.
+        pub path: Shown,
     }
 }
 

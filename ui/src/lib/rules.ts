@@ -1,4 +1,4 @@
-import { ago, dateTime, duration } from './i18n/index.svelte';
+import { ago, dateTime, duration, t } from './i18n/index.svelte';
 import { tr } from './i18n/rules/index.svelte';
 import type {
   ArgumentRule,
@@ -11,6 +11,7 @@ import type {
   PresetView,
   RuleDraft,
   RuleEdit,
+  RuleEnd,
   RuleLimits,
   RuleReach,
   RuleView,
@@ -67,6 +68,16 @@ export function leftWords(view: AnyRuleView, now: number): string[] {
   if (untilMs !== undefined) left.push(untilMs > now ? words.timeLeft(duration(untilMs - now)) : words.state.expired);
   if (session !== undefined) left.push(words.session);
   return left.length > 0 ? left : [words.always];
+}
+
+/** What ends a rule that somebody is about to make, by the reader's clock; the session itself follows as code. */
+export function endWords({ untilMs, uses, session }: RuleEnd): string {
+  const words = tr();
+  const ends: string[] = [];
+  if (uses !== undefined) ends.push(words.times(uses));
+  if (untilMs !== undefined) ends.push(words.until(dateTime(untilMs)));
+  if (session !== undefined) ends.push(words.session);
+  return ends.length > 0 ? t().common.list(ends) : words.always;
 }
 
 /** Whether a rule no longer counts. */

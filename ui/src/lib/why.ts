@@ -1,6 +1,7 @@
 import { crossingOf, keysOf } from './crossing';
 import { t } from './i18n/index.svelte';
 import type { Card } from './protocol';
+import { type Explained, explained } from './trace';
 
 /** Why the person is asked; the mark `{gateway}` stands for the gateway or pet server that brought the card. */
 export function whyAsked(card: Card): string {
@@ -35,6 +36,15 @@ export function whyAsked(card: Card): string {
     case 'peer-asks':
       return peerAsks(card);
   }
+}
+
+/**
+ * What keeps a command out of the box of its open folder, in words of the trace: that is why the person is asked, where
+ * a box would have held it. `null` where nothing is open, or every command is asked about anyway.
+ */
+export function heldBack({ why }: Card): Explained | null {
+  const held = why.trace.find((step) => step.kind === 'held');
+  return held && held.cause !== 'ask-always' ? explained(held) : null;
 }
 
 function missed({ kind, why, command }: Card): string {

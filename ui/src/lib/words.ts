@@ -44,15 +44,28 @@ function routeValue(field: RouteField, value: string): string {
   return value === '' ? t().common.notSet : value;
 }
 
-/** What gets looser, as one sentence. An entry's pattern or a rule follows the sentence and is not part of it. */
-export function looseningSentence({ scope, field, rule, route, from, to }: Loosening): string {
+/** What gets looser, as one sentence or two. An entry's pattern or a rule follows and is not part of it. */
+export function looseningSentence(loosening: Loosening): string {
+  const { scope, field, rule, route, from, to, becomes } = loosening;
   const name = scopeName(scope);
   if (route === 'security') return t().loosen.security(name, to === 'full');
   if (route !== undefined) return t().loosen.route[route](name, routeValue(route, from), routeValue(route, to));
-  if (rule !== undefined) return t().loosen.rules[rule](name);
-  if (field === undefined) return t().loosen.entry(name);
+  if (rule === 'refuses-less') return t().loosen.rules[rule](name);
+  if (rule === 'preset') return withFate(t().loosen.rules[rule](name), loosening);
+  if (rule !== undefined) {
+    const about = ({ commands: 'allows', calls: 'calls', folder: 'boxed' } as const)[becomes?.kind ?? 'commands'];
+    return withFate(t().loosen.rules[about](name), loosening);
+  }
+  if (field === undefined) return withFate(t().loosen.entry(name), loosening);
   if (field === 'security') return t().loosen.security(name, to === 'full');
   return t().loosen[field](name, policyValue(field, from), policyValue(field, to));
+}
+
+/** What is allowed, and what the policy makes of that, where it is known. */
+function withFate(allowed: string, { usually }: Loosening): string {
+  if (usually === undefined) return allowed;
+  const runs = usually === 'rest-asks' || usually === 'rest-refused';
+  return t().common.sentences([allowed, runs ? t().loosen.unasked : t().meaning.usually[usually]]);
 }
 
 /** What a change would do; nothing where it can tell neither who may run anything nor what would have run more. */
@@ -65,9 +78,9 @@ export function impactSentence({ widening, of, more }: Impact): string | null {
   return of === 0 ? words.end(what) : words.both(what, of, more);
 }
 
-/** The entry or rule that a loosening is about, before and after. */
-export function looseningDetail({ field, rule, route, from, to }: Loosening): string[] {
-  if (field !== undefined || route !== undefined) return [];
+/** The entry or rule that a loosening is about, before and after; nothing where the rule is told in words. */
+export function looseningDetail({ field, rule, route, from, to, was, becomes }: Loosening): string[] {
+  if (field !== undefined || route !== undefined || was !== undefined || becomes !== undefined) return [];
   if (rule === undefined || from === '') return [to];
   return to === '' ? [from] : [from, `→ ${to}`];
 }

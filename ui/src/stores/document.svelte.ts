@@ -1,3 +1,4 @@
+import { documentChange, documentStanding } from '../lib/changes';
 import type {
   DocumentEdit,
   DocumentView,
@@ -18,14 +19,19 @@ export interface Far {
   isLocal: boolean;
 }
 
+/** The pages on which a document is changed. */
+export type DocumentPlace = 'policy' | 'allowlist';
+
 /** An approvals document, policy and allowlist: this machine's, or that of another gateway or node. */
-export class DocumentStore extends EditedStore<DocumentView, DocumentEdit> {
+export class DocumentStore extends EditedStore<DocumentView, DocumentEdit, DocumentPlace> {
   /** `null` for this machine's own, and until another machine's was read. */
   far = $state.raw<Far | null>(null);
   /** Whether another machine is being asked for it. */
   reading = $state(false);
 
   #stop: (() => void)[] = [];
+  /** How many pages show what it comes to. */
+  #looks = 0;
 
   constructor(
     readonly feed: Feed,
@@ -46,6 +52,8 @@ export class DocumentStore extends EditedStore<DocumentView, DocumentEdit> {
     this.#stop.push(
       this.feed.on((event) => {
         if (event.kind === 'document-changed') void this.changed(event.hash, event.by);
+        // What it comes to hangs on refusals too; an edit under way reads again by itself.
+        if (event.kind === 'rules-changed' && this.#looks > 0 && !this.busy) void this.load();
       }),
       this.feed.onSync(() => void this.load()),
     );
@@ -53,6 +61,13 @@ export class DocumentStore extends EditedStore<DocumentView, DocumentEdit> {
 
   stop(): void {
     for (const stop of this.#stop) stop();
+  }
+
+  /** A page shows what it comes to: reads it, and follows the rules until what comes back is called. */
+  look(): () => void {
+    this.#looks += 1;
+    if (this.place === null) void this.load();
+    return () => (this.#looks -= 1);
   }
 
   /** Reads it again, and says when somebody changed what it says. */
@@ -76,6 +91,14 @@ export class DocumentStore extends EditedStore<DocumentView, DocumentEdit> {
   protected write(baseHash: string, edits: DocumentEdit[], confirmed: boolean) {
     if (this.place === null) return this.feed.backend.editDocument({ baseHash, edits, confirmed });
     return this.feed.backend.editPolicy({ place: this.place, baseHash, edits, confirmed });
+  }
+
+  protected named(edits: DocumentEdit[], _undo: DocumentEdit[], before: DocumentView) {
+    return documentChange(edits, before);
+  }
+
+  protected standing(edits: DocumentEdit[], view: DocumentView): string {
+    return documentStanding(edits, view);
   }
 }
 

@@ -39,8 +39,8 @@ export class PolicyDraft {
 
   #draft = $state.raw<Record<string, Partial<Record<Switch, string | null>>>>({});
 
-  /** What would be in force with the draft, and the edits that this is about. */
-  #preview = $state.raw<{ of: string; effective: EffectiveView[] } | null>(null);
+  /** What would be in force with the draft, the edits that this is about, and what was read when it was asked. */
+  #preview = $state.raw<{ of: string; from: DocumentView | null; effective: EffectiveView[] } | null>(null);
 
   constructor(readonly document: DocumentStore) {}
 
@@ -105,12 +105,12 @@ export class PolicyDraft {
   async preview(): Promise<void> {
     const edits = this.edits();
     const of = this.#signature();
-    if (edits.length === 0 || this.#preview?.of === of) return;
-    const { feed, place } = this.document;
+    const { feed, place, view: from } = this.document;
+    if (edits.length === 0 || (this.#preview?.of === of && this.#preview.from === from)) return;
     const params = place === null ? { edits } : { place, edits };
     // Where it cannot be told, what is in force now stays in view, and what is written says what it does.
     const effective = await feed.backend.previewPolicy(params).catch(() => null);
-    if (effective && of === this.#signature()) this.#preview = { of, effective };
+    if (effective && of === this.#signature()) this.#preview = { of, from, effective };
   }
 
   #signature(): string {

@@ -1,10 +1,14 @@
 import { BackendError } from '../lib/ipc';
+import { rulesChange, rulesStanding } from '../lib/changes';
 import type { Breadth, RuleEdit, RulesView } from '../lib/protocol';
 import { EditedStore } from './edited.svelte';
 import type { Feed } from './feed.svelte';
 
+/** The pages on which rules are changed. */
+export type RulesPlace = 'rules' | 'folders';
+
 /** The person's own rules and the presets. Loaded when the page is first looked at. */
-export class RulesStore extends EditedStore<RulesView, RuleEdit> {
+export class RulesStore extends EditedStore<RulesView, RuleEdit, RulesPlace> {
   /** How many past requests each rule is about, by its id. */
   breadths = $state.raw<ReadonlyMap<string, Breadth>>(new Map());
 
@@ -69,6 +73,14 @@ export class RulesStore extends EditedStore<RulesView, RuleEdit> {
 
   protected write(baseHash: string, edits: RuleEdit[], confirmed: boolean) {
     return this.feed.backend.editRules({ baseHash, edits, confirmed });
+  }
+
+  protected named(edits: RuleEdit[], undo: RuleEdit[], before: RulesView, after: RulesView) {
+    return rulesChange(edits, undo, before, after);
+  }
+
+  protected standing(edits: RuleEdit[], view: RulesView): string {
+    return rulesStanding(edits, view);
   }
 
   /** Figures for information: without them the page works as well. */

@@ -176,7 +176,10 @@ test('a command is tested while it is typed, and nothing runs', () =>
     await tab.waitForSelector(`${at('test-verdict')}[data-verdict="deny"]`);
     await tab.fill(at('test-command'), 'npm ci');
     await tab.waitForSelector(`${at('test-verdict')}[data-verdict="ask"]`);
-    assert.match(await tab.textContent(at('test-panel')), /No entry covers it[^]*an entry for \/usr\/bin\/npm/);
+    assert.match(
+      await tab.textContent(at('test-panel')),
+      /No entry and no rule covers it[^]*an entry for \/usr\/bin\/npm/,
+    );
   }));
 
 test('what runs is shown with what it prints, hostile output too, and can be stopped', () =>

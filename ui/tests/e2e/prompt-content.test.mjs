@@ -29,6 +29,12 @@ test('each argument is a box, an empty one too, and blanks inside are visible', 
     assert.ok(words.some((word) => word.includes('empty argument')));
   }));
 
+test('in an open folder the card says first what a box would not be let do', () =>
+  prompt(['heldBack', 'a'], async (tab) => {
+    assert.match(await tab.textContent(at('why')), /asked\.\s+The folder is open, but this reads keys[^]*\.env/);
+    assert.doesNotMatch(await tab.textContent(at('why')), /Smallest change|has no entries/);
+  }));
+
 test('each blank of a run is painted, so that arguments which differ in them look different', async () => {
   const tab = await browser.open('prompt');
   await tab.evaluate(() => {

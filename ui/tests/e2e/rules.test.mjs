@@ -104,6 +104,45 @@ test('a rule is removed and comes back', () =>
     assert.deepEqual((await edits(tab))[0].edits, [{ kind: 'remove-rule', id: 'r-2' }]);
   }));
 
+test('undo on one page never takes back what was changed on another, and says what it takes back', () =>
+  rules(async (tab) => {
+    await tab.click(at('nav-folders'));
+    await tab.click(`${at('folder')}[data-id="w-1"] ${at('folder-remove')}`);
+    await tab.waitForSelector(`${at('undo')}:has-text("Undo: close engine")`);
+    await tab.click(at('nav-rules'));
+    assert.ok(await tab.isDisabled(at('undo')), 'nothing was changed here');
+    await tab.click(ON);
+    await tab.waitForSelector(`${at('undo')}:has-text("Undo: switch on “Everyday reading”")`);
+    await tab.click(at('nav-folders'));
+    await tab.click(at('undo'));
+    await tab.waitForSelector(`${at('folder')}[data-id="w-1"]`);
+    await tab.waitForSelector(`${at('undo')}:disabled`);
+    await tab.click(at('nav-rules'));
+    assert.ok(await tab.isChecked(ON), 'the group is as it was');
+    const sent = await edits(tab);
+    assert.deepEqual([sent.length, sent.at(-1).edits[0].kind], [3, 'restore-workspace']);
+  }));
+
+test('what was changed since is not taken back, and the page says so', () =>
+  rules(async (tab) => {
+    await tab.click(ON);
+    await tab.waitForSelector(`${ON}:checked`);
+    await tab.evaluate(() => {
+      const { mock } = window;
+      mock.ruleView.presets.find(({ name }) => name === 'everyday').switch = 'off';
+      mock.ruleView = { ...mock.ruleView, hash: 'theirs' };
+      mock.emit({ kind: 'rules-changed', hash: 'theirs', by: 'command-line' });
+    });
+    await tab.waitForSelector(`${OFF}:checked`);
+    await tab.click(at('undo'));
+    assert.match(
+      await tab.textContent(at('overtaken')),
+      /Not undone: switch on “Everyday reading”\. .*changed it since/,
+    );
+    assert.ok(await tab.isDisabled(at('undo')));
+    assert.equal((await edits(tab)).length, 1, 'nothing was sent');
+  }));
+
 test('a refusal that is removed goes only after it was named and confirmed', () =>
   rules(async (tab) => {
     const looser = [{ scope: '*', rule: 'refuses-less', from: 'refuse git push …', to: '' }];

@@ -11,6 +11,7 @@ import type {
   ConnectionsView,
   DocumentEdit,
   DocumentView,
+  EffectiveView,
   ErrorCode,
   FirstSteps,
   FolderAtHand,
@@ -21,6 +22,7 @@ import type {
   Mistake,
   Outcome,
   PolicyRead,
+  Refusals,
   PolicyStores,
   RuleEdit,
   RulesView,
@@ -101,6 +103,8 @@ export class MockBackend implements Backend {
   sample: SampleRun = { kind: 'ran', output: shown('Linux mina 6.8.0 x86_64 GNU/Linux') };
   /** Documents of other machines, and what comes of reading each. */
   farStores: PolicyStores = sampleStores();
+  /** What rules refuse, as policies say it; as in the sample where nothing else is said. */
+  refusals: Refusals | null = null;
   farReads: Record<string, PolicyRead> = sampleReads(Date.now());
   /** What the next edit would loosen. */
   loosens: Loosening[] = [];
@@ -245,7 +249,11 @@ export class MockBackend implements Backend {
       this.emit({ kind: 'status-changed', status: { ...this.status, paused, standing } });
     });
 
-  document = () => this.#call('document', [], () => structuredClone(this.view));
+  document = () =>
+    this.#call('document', [], () => {
+      const view = structuredClone(this.view);
+      return { ...view, effective: this.#beside(view.effective) };
+    });
 
   editDocument: Backend['editDocument'] = (params) =>
     this.#call('editDocument', [params], () => {
@@ -289,7 +297,7 @@ export class MockBackend implements Backend {
       if (!view) throw new BackendError('gone', 'this document was not read yet');
       const draft = structuredClone(view);
       for (const edit of params.edits) this.#apply(draft, edit);
-      return resolved(draft);
+      return this.#beside(resolved(draft));
     });
 
   answerConfirmation = (id: string, apply: boolean) =>
@@ -561,6 +569,14 @@ export class MockBackend implements Backend {
     const whole = this.#session(seq);
     if (JSON.stringify(whole.range) !== JSON.stringify(session)) throw new BackendError('stale', 'less is kept');
     return whole;
+  }
+
+  /** What it comes to, with what rules refuse. */
+  #beside(effective: EffectiveView[]): EffectiveView[] {
+    return effective.map((one) => ({
+      ...one,
+      meaning: { ...one.meaning, refusals: this.refusals ?? one.meaning.refusals },
+    }));
   }
 
   #bump(): void {

@@ -149,6 +149,14 @@ export function boxed(id: string, now: number, image?: string): Card {
   });
 }
 
+/** In an open folder, what no box would be let do by itself. */
+export function heldBack(id: string, now: number): Card {
+  const why = card(id, now).why;
+  const held = { kind: 'held', cause: 'secrets', detail: 'cat .env' } as const;
+  const trace = missed('cat').filter(({ kind }) => kind !== 'advice');
+  return card(id, now, { why: { ...why, trace: [...trace.slice(0, -1), held, ...trace.slice(-1)] } });
+}
+
 export function several(now: number): Card[] {
   return [
     hostile('req-ops', now),

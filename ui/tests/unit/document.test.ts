@@ -20,19 +20,20 @@ const ADD = { kind: 'add-entry', agent: '*', pattern: '/usr/bin/rg' } as const;
 
 test('an edit can be taken back and done again', async () => {
   const { store, patterns } = await opened();
-  await store.edit([ADD]);
+  await store.edit([ADD], 'allowlist');
   expect(patterns()).toEqual(['ls', 'cat', '/usr/bin/rg']);
-  await store.undo();
+  await store.undo('allowlist');
   expect(patterns()).toEqual(['ls', 'cat']);
-  await store.redo();
+  await store.redo('allowlist');
   expect(patterns()).toEqual(['ls', 'cat', '/usr/bin/rg']);
-  expect([store.canUndo, store.canRedo]).toEqual([true, false]);
+  expect(store.next('undo', 'allowlist')?.name()).toEqual({ short: 'allow rg', whole: 'allow /usr/bin/rg' });
+  expect(store.next('redo', 'allowlist')).toBe(null);
 });
 
 test('what loosens is not written before it is confirmed', async () => {
   const { mock, store, patterns } = await opened();
   mock.loosens = [{ scope: '*', from: '', to: '/usr/bin/rg' }];
-  expect(await store.edit([ADD])).toBe(false);
+  expect(await store.edit([ADD], 'allowlist')).toBe(false);
   expect(patterns()).toEqual(['ls', 'cat']);
   expect(store.pending?.loosenings).toHaveLength(1);
   expect(await store.confirm()).toBe(true);
@@ -43,14 +44,14 @@ test('what loosens is not written before it is confirmed', async () => {
 test('keeping it as it is forgets what was pending', async () => {
   const { mock, store } = await opened();
   mock.loosens = [{ scope: '*', from: '', to: '/usr/bin/rg' }];
-  await store.edit([ADD]);
+  await store.edit([ADD], 'allowlist');
   store.keep();
   expect(await store.confirm()).toBe(false);
 });
 
 test('a change by another program is read and said, one’s own is not', async () => {
   const { mock, store } = await opened();
-  await store.edit([ADD]);
+  await store.edit([ADD], 'allowlist');
   expect(store.changedBy).toBe(null);
   mock.changeElsewhere();
   await eventually(() => expect(store.changedBy).toBe('another-program'));
@@ -73,7 +74,7 @@ test('an own answer is no change by others, and who else wrote is named as far a
 test('a stale edit is refused, and the document is read again', async () => {
   const { mock, store } = await opened();
   mock.view = { ...mock.view, hash: 'newer' };
-  expect(await store.edit([ADD])).toBe(false);
+  expect(await store.edit([ADD], 'allowlist')).toBe(false);
   expect(store.error?.code).toBe('stale');
   expect(store.view?.hash).toBe('newer');
 });

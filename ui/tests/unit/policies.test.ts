@@ -32,14 +32,14 @@ test('this machine’s document comes first and the others are found', async () 
 
 test('an edit goes to the document that is shown, with the hash of what was shown', async () => {
   const { mock, store } = await opened();
-  expect(await store.edit([STRICTER])).toBe(true);
+  expect(await store.edit([STRICTER], 'policy')).toBe(true);
   expect(mock.calls.filter(({ name }) => name.startsWith('edit'))).toEqual([
     {
       name: 'editPolicy',
       args: [{ place: STUDIO, baseHash: 'hash-studio', edits: [STRICTER], confirmed: false }],
     },
   ]);
-  await store.undo();
+  await store.undo('policy');
   expect(store.view?.scopes.find(({ scope }) => scope === '*')?.security).toBeUndefined();
 });
 
@@ -59,7 +59,7 @@ test('a stale edit is refused, what is there now is read, and the draft stays be
   if (!there) throw new Error('no sample');
   there.hash = 'newer';
   there.scopes[1] = { ...there.scopes[1]!, security: 'full' };
-  expect(await store.edit(draft.edits())).toBe(false);
+  expect(await store.edit(draft.edits(), 'policy')).toBe(false);
   expect([store.error?.code, store.view?.hash]).toEqual(['stale', 'newer']);
   expect(draft.changes).toEqual([{ scope: '*', field: 'security', from: 'full', to: 'deny' }]);
 });
@@ -68,7 +68,7 @@ test('a gateway that is lost in the middle of an edit leaves what it said and th
   const { mock, store, draft } = await opened();
   draft.set('*', 'security', 'deny');
   mock.farReads[keyOf(STUDIO)] = unavailable({ kind: 'not-connected' });
-  expect(await store.edit(draft.edits())).toBe(false);
+  expect(await store.edit(draft.edits(), 'policy')).toBe(false);
   expect(store.error?.code).toBe('store');
   expect([store.far?.access.kind, store.view?.hash, store.writable]).toEqual(['not-connected', 'hash-studio', false]);
   expect(draft.changes).toHaveLength(1);
@@ -102,4 +102,28 @@ test('a document that is shown stays on the list when its gateway is removed', a
   expect([store.far?.access.kind, store.view?.hash]).toEqual(['gone', 'hash-studio']);
   policies.select(LOCAL);
   expect(policies.stores).toEqual([]);
+});
+
+test('what a policy comes to follows the rules while a page shows it, a draft’s too', async () => {
+  const { mock, store, draft, policies } = await opened(null);
+  const refusals = (some: 'some' | 'none') => {
+    mock.refusals = some;
+    mock.emit({ kind: 'rules-changed', hash: `rules-${some}` });
+  };
+  const leave = policies.subject.store.look();
+  refusals('some');
+  await eventually(() => expect(draft.wouldHold('*')?.meaning.refusals).toBe('some'));
+  draft.set('*', 'ask', 'always');
+  await draft.preview();
+  expect(draft.wouldHold('*')?.meaning).toMatchObject({ refusals: 'some', usually: 'everything-asks' });
+  const before = store.view;
+  refusals('none');
+  await eventually(() => expect(store.view).not.toBe(before));
+  await draft.preview();
+  expect(draft.wouldHold('*')?.meaning).toMatchObject({ refusals: 'none', usually: 'everything-asks' });
+  leave();
+  refusals('some');
+  expect(store.view?.effective[0]?.meaning.refusals, 'nobody looks').toBe('none');
+  policies.subject.store.look();
+  await eventually(() => expect(store.view?.effective[0]?.meaning.refusals).toBe('some'));
 });

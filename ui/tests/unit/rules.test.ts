@@ -1,15 +1,24 @@
 import { afterEach, expect, test } from 'vitest';
-import { setLocale } from '../../src/lib/i18n/index.svelte';
+import { CATALOGUES, dateTime, setLocale } from '../../src/lib/i18n/index.svelte';
 import { comesSentence, uncountedSentence } from '../../src/lib/counting';
 import { lastingWords, limitsOf } from '../../src/lib/lasting';
 import { opening } from '../../src/lib/kinds';
-import type { HeldCause, ReachedArguments, RuleReach, TraceStep, WorkspaceView } from '../../src/lib/protocol';
+import type {
+  HeldCause,
+  Loosening,
+  ReachedArguments,
+  RuleReach,
+  TraceStep,
+  Usually,
+  WorkspaceView,
+} from '../../src/lib/protocol';
 import { reached } from '../../src/lib/reach';
 import {
   attending,
   beginningWith,
   effectOf,
   ending,
+  endWords,
   isOver,
   leftWords,
   reachOf,
@@ -17,6 +26,7 @@ import {
 } from '../../src/lib/rules';
 import { plain } from '../../src/lib/shown';
 import { explained } from '../../src/lib/trace';
+import { looseningSentence } from '../../src/lib/words';
 import { Feed } from '../../src/stores/feed.svelte';
 import { RulesStore } from '../../src/stores/rules.svelte';
 import { MockBackend } from '../mock/backend';
@@ -207,6 +217,33 @@ test('what keeps a stored permission from counting is kept until the next edit',
   });
   const store = new RulesStore(new Feed(backend));
   await store.look();
-  expect(await store.edit([{ kind: 'remove-rule', id: 'r-1' }])).toBe(true);
+  expect(await store.edit([{ kind: 'remove-rule', id: 'r-1' }], 'rules')).toBe(true);
   expect(store.idle).toEqual([{ kind: 'refused' }]);
+});
+
+test('what loosens says what the policy makes of it, in the reader’s language and by the reader’s clock', () => {
+  const entry = (usually?: Usually): Loosening => ({
+    scope: '*',
+    from: '',
+    to: '/usr/bin/rg',
+    ...(usually === undefined ? {} : { usually }),
+  });
+  expect(looseningSentence(entry('rest-asks'))).toContain('You are not asked about them');
+  for (const usually of ['everything-asks', 'nothing-runs', 'everything-runs'] as const) {
+    const said = looseningSentence(entry(usually));
+    expect(said).not.toContain('not asked about them');
+    expect(said, 'the words of the page Policy').toContain(CATALOGUES.en.meaning.usually[usually]);
+  }
+  expect(looseningSentence(entry()), 'where it is not known').toBe(
+    'All agents: commands matching this pattern are allowed.',
+  );
+  const untilMs = Date.UTC(2026, 10, 21, 16, 6);
+  const end = { untilMs, uses: 3, session: shown('s') };
+  for (const locale of ['en', 'zh', 'ko'] as const) {
+    setLocale(locale);
+    const words = endWords(end);
+    expect(words).toContain(dateTime(untilMs));
+    expect(words).not.toContain('UTC');
+    if (locale !== 'en') expect(words).not.toMatch(/until|times|only/);
+  }
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hasStarted, runWords } from '../../src/lib/outcome';
-import type { Card, RunView } from '../../src/lib/protocol';
-import { whyAsked } from '../../src/lib/why';
+import type { Card, HeldCause, RunView } from '../../src/lib/protocol';
+import { heldBack, whyAsked } from '../../src/lib/why';
 import { card, chained, onlyOpenable, unanalysed } from '../mock/cards';
 import { sample } from '../mock/samples';
 
@@ -29,7 +29,7 @@ test('what was taken apart is never called not analysed', () => {
     'The program is named among the arguments of another one, so no allowlist entry counts for it.',
   );
   const unbound = because(card('a', 0), { reason: 'unbound', unbound: 'carrier' });
-  expect(whyAsked(unbound)).toMatch(/^Entries cover it/);
+  expect(whyAsked(unbound)).toMatch(/^It is covered/);
 });
 
 test('sample cards agree with themselves', () => {
@@ -53,4 +53,25 @@ test('a command that failed has started', () => {
     const made = { ...run, ...differs };
     expect([runWords(made), hasStarted(made)]).toEqual([words, started]);
   }
+});
+
+test('what covers a command is an entry or a rule, and neither is left out where nothing does', () => {
+  for (const entriesChecked of [0, 1, 14]) {
+    const alone = because(card('a', 0), { reason: 'allowlist-miss', segments: [0], entriesChecked });
+    const parts = because(card('a', 0, { ...sample('several') }), { entriesChecked });
+    for (const asked of [alone, parts]) {
+      expect(whyAsked(asked), `${entriesChecked}`).toMatch(/rule/);
+      expect(whyAsked(asked), 'a group that is switched on has no entries').not.toMatch(/has no entries/);
+    }
+  }
+});
+
+test('what a box would not be let do is the reason in an open folder, whoever runs the command', () => {
+  const held = (cause: HeldCause, detail?: string): Card['why']['trace'] => [
+    { kind: 'held', cause, ...(detail === undefined ? {} : { detail }) },
+  ];
+  const secret = because(card('a', 0), { reason: 'allowlist-miss', segments: [0], trace: held('secrets', '.env') });
+  expect(heldBack(secret)).toMatchObject({ text: expect.stringMatching(/open, but this reads keys/), code: '.env' });
+  expect(heldBack(because(card('a', 0), { trace: held('ask-always') }))).toBe(null);
+  expect(heldBack(card('a', 0))).toBe(null);
 });

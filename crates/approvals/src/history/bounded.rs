@@ -112,6 +112,12 @@ impl Cuts {
     /// among the others'.
     fn loosenings(&mut self, loosenings: &mut Vec<Loosening>) {
         let written = |loosening: &Loosening| serde_json::to_string(loosening).unwrap_or_default().len() + 1;
+        if loosenings.iter().map(written).sum::<usize>() > LOOSENINGS_BYTES {
+            // The texts say the same.
+            for loosening in loosenings.iter_mut() {
+                (loosening.was, loosening.becomes) = (None, None);
+            }
+        }
         let mut bytes = 0;
         let kept = loosenings.iter().take_while(|loosening| {
             bytes += written(loosening);
@@ -176,11 +182,9 @@ mod tests {
     fn events(text: &str) -> Vec<HistoryEvent> {
         let loosening = Loosening {
             scope: text.to_owned(),
-            field: None,
-            rule: None,
-            route: None,
             from: text.to_owned(),
             to: text.to_owned(),
+            ..Loosening::default()
         };
         let run = RunView {
             exit_code: None,

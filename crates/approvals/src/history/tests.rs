@@ -182,12 +182,7 @@ fn event(writer: &str) -> HistoryEvent {
         before: "b".repeat(64),
         after: "a".repeat(64),
         loosenings: vec![Loosening {
-            scope: "main".to_owned(),
-            field: None,
-            rule: None,
-            route: None,
-            from: String::new(),
-            to: "/é".to_owned(),
+            scope: "main".to_owned(), to: "/é".to_owned(), ..Loosening::default()
         }],
     }
 }

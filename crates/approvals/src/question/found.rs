@@ -56,7 +56,8 @@ impl Looked<'_> {
         let Self { argv, analysis, facts } = self;
         let mut names: Vec<&str> = Vec::new();
         for segment in &analysis.segments {
-            let started = analysis.starts(segment).map(|word| word.text.as_str());
+            let by_programs = analysis.starts(segment).filter(|word| !analysis.is_by_shell(segment, word));
+            let started = by_programs.map(|word| word.text.as_str());
             names.extend(started.filter(|name| facts.programs.contains_key(*name)));
         }
         if analysis.opaque.is_some() {

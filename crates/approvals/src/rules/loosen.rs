@@ -5,9 +5,10 @@
 mod boxes;
 
 use countersign_policy::calls;
-use countersign_policy::rules::{PRESETS, describe};
+use countersign_policy::rules::{PRESETS, describe, said};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::edits::{Loosening, RuleLoosening};
+use countersign_protocol::remember::RuleSaid;
 use countersign_protocol::rules::{
     ArgumentRule, CallRule, CallSubject, CommandRule, RuleDocument, RuleEffect, RuleOrigin, StoredRule,
 };
@@ -19,15 +20,15 @@ pub fn loosenings(before: &RuleDocument, after: &RuleDocument, now_ms: i64) -> V
         let title = PRESETS.iter().find(|known| known.name == preset).map_or("", |known| known.title);
         found.push(Loosening {
             scope: WILDCARD_AGENT.to_owned(),
-            field: None,
             rule: Some(RuleLoosening::Preset),
-            route: None,
-            from: String::new(),
             to: if title.is_empty() { preset.clone() } else { format!("{preset}: {title}") },
+            ..Loosening::default()
         });
     }
-    found.extend(between(&before.rules, &after.rules, now_ms, describe, reaches_at_least));
-    found.extend(between(&before.calls, &after.calls, now_ms, calls::describe, is_about_at_least));
+    let commands = Words { describe, said };
+    found.extend(between(&before.rules, &after.rules, now_ms, &commands, reaches_at_least));
+    let of_calls = Words { describe: calls::describe, said: calls::said };
+    found.extend(between(&before.calls, &after.calls, now_ms, &of_calls, is_about_at_least));
     found.extend(boxes::loosenings(&before.workspaces, &after.workspaces, now_ms));
     found
 }
@@ -37,21 +38,28 @@ pub(super) fn is_over(rule: &dyn StoredRule, now_ms: i64) -> bool {
     rule.limits().until_ms.is_some_and(|until_ms| until_ms <= now_ms)
 }
 
+/// How rules of one kind are told: in one line, and for every language.
+struct Words<R> {
+    describe: fn(&R) -> String,
+    said: fn(&R) -> RuleSaid,
+}
+
 /// The same for the rules of one kind.
 fn between<R: StoredRule>(
     before: &[R],
     after: &[R],
     now_ms: i64,
-    describe: fn(&R) -> String,
+    words: &Words<R>,
     reaches: fn(&R, &R) -> bool,
 ) -> Vec<Loosening> {
     let told = |what, from: Option<&R>, to: Option<&R>| Loosening {
         scope: to.or(from).map_or(WILDCARD_AGENT, StoredRule::agent).to_owned(),
-        field: None,
         rule: Some(what),
-        route: None,
-        from: from.map(describe).unwrap_or_default(),
-        to: to.map(describe).unwrap_or_default(),
+        from: from.map(words.describe).unwrap_or_default(),
+        to: to.map(words.describe).unwrap_or_default(),
+        was: from.map(words.said).map(Box::new),
+        becomes: to.map(words.said).map(Box::new),
+        ..Loosening::default()
     };
     let mut found = Vec::new();
     let allowed: Vec<&R> = with_effect(before, RuleEffect::Allow).collect();

@@ -14,6 +14,7 @@ use countersign_policy::counts::{Idle, entry_never};
 use countersign_policy::currency;
 use countersign_policy::document::{self, Parsed, Use};
 use countersign_policy::effective::{BUILT_IN, Effective};
+use countersign_policy::meaning;
 use countersign_protocol::document::{Document, FILE_NAME, SOCKET_NAME};
 use countersign_protocol::edits::{DocumentEdit, EditResult, PolicyField};
 use countersign_protocol::secret::SocketToken;
@@ -258,6 +259,7 @@ impl DocumentOwner {
                     (edited, loosenings) = (strict, Vec::new());
                 }
             }
+            let loosenings = meaning::with_fates(&edited.document, &BUILT_IN, loosenings);
             let applied = loosenings.is_empty() || change.looser == Looser::Confirmed;
             let undo = if applied { edited.undo } else { Vec::new() };
             let then = EditResult {

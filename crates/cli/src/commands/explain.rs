@@ -318,7 +318,11 @@ fn miss(cause: MissCause, language: Language) -> &'static str {
             "该文件夹或其上级中的文件决定实际运行哪个程序",
             "폴더나 그 위의 파일이 실제로 실행될 프로그램을 정함",
         ),
-        MissCause::NoEntry => language.pick("no entry covers it", "没有条目涵盖它", "해당하는 항목이 없음"),
+        MissCause::NoEntry => language.pick(
+            "no entry and no rule covers it",
+            "没有条目或规则涵盖它",
+            "해당하는 항목이나 규칙이 없음",
+        ),
         MissCause::OddName => language.pick(
             "the name begins or ends with a blank",
             "名称以空白开头或结尾",
@@ -435,16 +439,18 @@ fn advice(advice: Advice, subject: &str, language: Language) -> String {
 fn verdict_cause(cause: VerdictCause, language: Language) -> &'static str {
     match cause {
         VerdictCause::Allowlist => language.pick(
-            "entries cover every part",
-            "每个部分都有条目涵盖",
-            "모든 부분에 해당하는 항목이 있음",
+            "entries or rules cover every part",
+            "每个部分都有条目或规则涵盖",
+            "모든 부분에 해당하는 항목이나 규칙이 있음",
         ),
         VerdictCause::Contained => {
             language.pick("its folder is open", "它的文件夹已打开", "폴더가 열려 있음")
         }
-        VerdictCause::AllowlistMiss => {
-            language.pick("the allowlist does not cover it", "允许列表没有涵盖它", "허용 목록에 없음")
-        }
+        VerdictCause::AllowlistMiss => language.pick(
+            "neither the allowlist nor a rule covers it",
+            "允许列表和规则都没有涵盖它",
+            "허용 목록에도 규칙에도 없음",
+        ),
         VerdictCause::AllowlistUnbound => language.pick(
             "covered, but what would run cannot be pinned",
             "虽被涵盖，但无法固定实际运行的内容",

@@ -200,6 +200,15 @@ impl Analysis {
         plain.then(|| only.words.iter().map(|word| word.text.clone()).collect())
     }
 
+    /// Whether the shell that reads the text does by itself what `word` of `segment` names, wherever files of
+    /// that name are.
+    pub fn is_by_shell(&self, segment: &Segment, word: &Word) -> bool {
+        let first = segment.words.first();
+        let is_first = first.is_some_and(|first| std::ptr::eq(first, word));
+        let asked = first.is_some_and(|first| matches!(first.text.as_str(), "builtin" | "command"));
+        self.form == Form::Text && (is_first || asked) && command::is_shells_own(&word.text)
+    }
+
     /// Whether a shell that reads the text runs `segment` itself, without any effect: a safe builtin, or one
     /// that only prints what its words say.
     pub fn is_harmless_builtin(&self, segment: &Segment) -> bool {

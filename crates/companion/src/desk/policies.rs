@@ -96,7 +96,8 @@ impl Desk {
         }
         let mut ids = || self.inner.parts.ports.ids.uuid();
         let edited = document::apply(before, &edits, &mut ids).map_err(|failure| invalid(&failure))?;
-        let loosenings = file.built_in.loosenings(before, &edited.document);
+        let found = file.built_in.loosenings(before, &edited.document);
+        let loosenings = meaning::with_fates(&edited.document, &file.built_in.loosest(), found);
         let result = |hash, applied, loosenings, undo| EditResult {
             hash,
             applied,

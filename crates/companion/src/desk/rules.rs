@@ -12,9 +12,13 @@ use countersign_node::executor::sandbox::Lapsed;
 use countersign_policy::calls;
 use countersign_policy::counts::Machine;
 use countersign_policy::display::{self, Secrets};
+use countersign_policy::document;
+use countersign_policy::effective::BUILT_IN;
+use countersign_policy::meaning;
 use countersign_policy::rules::{PRESETS, Preset, describe, reach};
 use countersign_policy::workspaces;
 use countersign_protocol::counting::{Uncounted, UncountedFor};
+use countersign_protocol::edits::Loosening;
 use countersign_protocol::rule_edits::{
     CallRuleView, PresetSwitch, PresetView, RuleEdit, RuleEditParams, RuleEditResult, RuleState, RuleView,
     RulesView, WorkspaceView,
@@ -49,7 +53,7 @@ impl Desk {
             writer: Writer::Window,
         };
         let mut result = self.inner.parts.rules.edit(change).await.map_err(rules_error)?;
-        result.loosenings = escaped(result.loosenings);
+        result.loosenings = escaped(self.with_fates(result.loosenings));
         if result.applied {
             result.comes = self.comes_of_rules(&edits).await;
         }
@@ -78,7 +82,8 @@ impl Desk {
         };
         let mut result = rules.edit(change.clone()).await.map_err(rules_error)?;
         if !result.applied && !result.loosenings.is_empty() {
-            match self.ask_confirmation(&escaped(result.loosenings.clone())).await? {
+            let told = escaped(self.with_fates(result.loosenings.clone()));
+            match self.ask_confirmation(&told).await? {
                 LooseningAnswer::Keep => return Ok(result),
                 LooseningAnswer::Apply => {
                     change.looser = Looser::Confirmed;
@@ -90,6 +95,13 @@ impl Desk {
             result.comes = self.comes_of_rules(&change.edits).await;
         }
         Ok(result)
+    }
+
+    /// The same with what the policy of each scope makes of what is allowed there.
+    fn with_fates(&self, loosenings: Vec<Loosening>) -> Vec<Loosening> {
+        let current = self.inner.parts.store.current();
+        let nobody = document::empty();
+        meaning::with_fates(current.document.as_ref().unwrap_or(&nobody), &BUILT_IN, loosenings)
     }
 
     /// Refuses edits that open a folder which nobody may open, or give its boxes what none may have, before a

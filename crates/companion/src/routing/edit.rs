@@ -217,11 +217,10 @@ impl Router {
 pub(super) fn looser(before: &RouteDefaults, after: &RouteDefaults, scope: &str) -> Vec<Loosening> {
     let found = loosenings(before, after).into_iter().map(|(field, from, to)| Loosening {
         scope: display::escape(scope),
-        field: None,
-        rule: None,
         route: Some(field),
         from: display::escape(&from),
         to: display::escape(&to),
+        ..Loosening::default()
     });
     found.collect()
 }

@@ -32,6 +32,7 @@ impl Host {
         let subject = judged.subject(checked);
         let looked = Looked { argv: &checked.argv, analysis: &judged.analysis, facts: &judged.facts };
         let view = display::command_view(&checked.argv, &first.missed_segments);
+        let with_its_box = self.with_its_box(checked, judged, first).await;
         let mut question = Question {
             blocked: display::allow_blocked(&view),
             subject: Wanted::Command(Box::new(Command {
@@ -47,7 +48,7 @@ impl Host {
             agent: checked.agent.clone(),
             session: checked.session.clone(),
             place: Place::ThisMachine,
-            why: why(&subject, first, reason),
+            why: why(&subject, &with_its_box, reason),
             facts: looked.findings(),
             offer: Offer::for_exec(&subject, first),
         };

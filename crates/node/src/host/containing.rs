@@ -30,6 +30,7 @@ use countersign_protocol::settings::ForwardedGrants;
 use countersign_protocol::socket::{Confinement, ExecPayload, ExecRequest, Printed};
 use countersign_protocol::vocabulary::Ask;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -144,6 +145,25 @@ impl Host {
         }
         let Ok(judged) = self.judge(&checked).await else { return false };
         matches!(evaluate(&judged.subject(&checked), None).verdict, Verdict::Contain(_))
+    }
+
+    /// `first`, with what keeps the command out of the box of its open folder where its asker has one to run
+    /// it in. Whoever runs it is judged without one: it would have heard of a box that holds it.
+    pub(super) async fn with_its_box<'a>(
+        &self,
+        checked: &Checked,
+        judged: &Judged,
+        first: &'a Evaluation,
+    ) -> Cow<'a, Evaluation> {
+        if checked.contained.is_none() {
+            return Cow::Borrowed(first);
+        }
+        let Judged { facts, own, policy, .. } = judged;
+        let around = self.around((&checked.placement, None), facts, own, policy.attendance()).await;
+        let subject = Subject { walls: around.walls(), ..judged.subject(checked) };
+        let mut told = first.clone();
+        told.held = evaluate(&subject, None).held;
+        Cow::Owned(told)
     }
 
     /// Follows the rules.

@@ -18,7 +18,7 @@ pub mod tools;
 use crate::allowlist::glob;
 use crate::rules::{self, Moment, is_secret_at};
 use core::net::{Ipv4Addr, Ipv6Addr};
-use countersign_protocol::remember::CallReach;
+use countersign_protocol::remember::{CallReach, RuleSaid};
 use countersign_protocol::rules::{CallRule, CallSubject, NetPlace, RuleEffect};
 use serde::Serialize;
 use serde_json::Value;
@@ -432,6 +432,11 @@ pub fn describe(rule: &CallRule) -> String {
         CallSubject::Tool { name } => format!("calls of the tool {name}"),
     };
     rules::described(rule.effect, about, &rule.limits)
+}
+
+/// What a rule says, for whoever puts it into words of another language.
+pub fn said(rule: &CallRule) -> RuleSaid {
+    RuleSaid::Calls { effect: rule.effect, reach: reach(&rule.about), end: rules::end(&rule.limits) }
 }
 
 /// What it is about, for the eye only.

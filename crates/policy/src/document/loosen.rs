@@ -60,10 +60,9 @@ impl Change {
         let loosening = |(field, from, to): &Reach| Loosening {
             scope: scope.to_owned(),
             field: *field,
-            rule: None,
-            route: None,
             from: from.clone(),
             to: to.clone(),
+            ..Loosening::default()
         };
         self.0.iter().map(loosening).collect()
     }

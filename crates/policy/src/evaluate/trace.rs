@@ -12,7 +12,7 @@ use crate::surroundings::Doubt;
 use countersign_commands::analysis::{Analysis, OpaqueReason, Segment};
 use countersign_commands::command::PromptReason;
 use countersign_protocol::trace::{
-    Advice, EntryFit, MissCause, RuleStanding, TestVerdict, TraceStep, UnboundCause, VerdictCause,
+    Advice, EntryFit, HeldCause, MissCause, RuleStanding, TestVerdict, TraceStep, UnboundCause, VerdictCause,
 };
 use std::path::Path;
 
@@ -55,7 +55,7 @@ pub(super) fn steps(subject: &Subject<'_>, evaluation: &Evaluation) -> Vec<Trace
         steps.push(TraceStep::Environment { names });
     }
     steps.extend(containment(subject, evaluation));
-    if a_change_would_help(&evaluation.verdict) {
+    if a_change_would_help(evaluation) {
         steps.extend(match unread.as_ref() {
             Some(unread) => advice_on_text(unread).or_else(|| advice(subject, evaluation)),
             None => advice(subject, evaluation),
@@ -87,8 +87,11 @@ fn segment_steps(
         steps.push(TraceStep::Missed { cause: prompt_cause(*reason), detail: None });
         return;
     }
-    let path = path_of(subject, segment).map(|path| escape(&path.to_string_lossy()));
-    steps.push(TraceStep::Resolution { path });
+    let by_shell = segment.policy().is_some_and(|word| subject.analysis.is_by_shell(segment, word));
+    if !by_shell {
+        let path = path_of(subject, segment).map(|path| escape(&path.to_string_lossy()));
+        steps.push(TraceStep::Resolution { path });
+    }
     match cover {
         Ok(Cover::Entry(index)) => steps.extend(entry(subject.entries.entries().get(*index))),
         Ok(Cover::Rule(index)) => {
@@ -145,15 +148,30 @@ fn near_entries(subject: &Subject<'_>, segment: &Segment) -> Vec<TraceStep> {
     near.take(NEAR_ENTRIES).collect()
 }
 
-/// Whether it is the command or the entries that stand in the way, and not a refusal or a policy
-/// that asks about all.
-fn a_change_would_help(verdict: &Verdict) -> bool {
-    matches!(
-        verdict,
+/// Whether it is the command or the entries that stand in the way, and not a refusal, a policy that asks
+/// about all, or what it does.
+fn a_change_would_help(evaluation: &Evaluation) -> bool {
+    let for_a_person = evaluation.held.as_ref().is_some_and(|held| is_for_a_person(held.cause));
+    let by_a_change = matches!(
+        evaluation.verdict,
         Verdict::Ask(
             AskReason::Miss | AskReason::Opaque(_) | AskReason::Uncoverable(_) | AskReason::Unbound(_)
         ) | Verdict::Deny(DenyReason::AllowlistMiss | DenyReason::AllowlistUnbound)
-    )
+    );
+    by_a_change && !for_a_person
+}
+
+/// Whether a box would hold it and it is for a person all the same, however it is written.
+fn is_for_a_person(cause: HeldCause) -> bool {
+    match cause {
+        HeldCause::Discards
+        | HeldCause::Machine
+        | HeldCause::Remote
+        | HeldCause::Rights
+        | HeldCause::Secrets
+        | HeldCause::Sends => true,
+        HeldCause::AskAlways | HeldCause::Environment | HeldCause::NoBox | HeldCause::Unattended => false,
+    }
 }
 
 /// The smallest change that would have let the command run without asking, as far as there is one.

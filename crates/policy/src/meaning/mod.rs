@@ -15,11 +15,12 @@ pub use view::{views, views_over};
 
 use crate::allowlist::{Entry, is_path};
 use crate::display::{Secrets, shown};
-use crate::document::resolve;
+use crate::document::{resolve, resolve_over};
 use crate::effective::{Effective, Requested};
 use crate::evaluate::Covered;
 use crate::rules::{Moment, RuleIndex, is_live};
 use countersign_protocol::document::{Document, WILDCARD_AGENT};
+use countersign_protocol::edits::Loosening;
 use countersign_protocol::meaning::{Meaning, Reach, Refusals, Unanswered, Usually, Whose, Widening};
 use countersign_protocol::rules::RuleEffect;
 use countersign_protocol::vocabulary::{Ask, Security};
@@ -82,6 +83,20 @@ pub fn meaning(policy: &Effective, refusals: Refusals) -> Meaning {
         },
     };
     Meaning { usually, unanswered, refusals }
+}
+
+/// The same loosenings, each with what becomes of the commands of its scope under `document`, where it is
+/// about what an entry or a rule allows. `built_in` holds when nothing is set.
+#[must_use]
+pub fn with_fates(document: &Document, built_in: &Effective, found: Vec<Loosening>) -> Vec<Loosening> {
+    let told = |mut loosening: Loosening| {
+        if loosening.field.is_none() && loosening.route.is_none() {
+            let (policy, _) = resolve_over(document, &loosening.scope, built_in);
+            loosening.usually = Some(meaning(&policy, Refusals::None).usually);
+        }
+        loosening
+    };
+    found.into_iter().map(told).collect()
 }
 
 /// What `meaning` says about a command that no rule refuses. For tests, which compare it with what

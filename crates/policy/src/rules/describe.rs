@@ -1,6 +1,8 @@
 //! A rule in one line, for lists, confirmations and the history. Not escaped: whoever shows it does that.
 
-use crate::display::shell_quoted;
+use super::reach;
+use crate::display::{Secrets, shell_quoted, shown};
+use countersign_protocol::remember::{RuleEnd, RuleSaid};
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect, RuleLimits};
 
 /// What a rule says, such as `allow git log … below /home/u/src, 3 uses`.
@@ -43,6 +45,20 @@ pub fn as_refused(described: &str, note: Option<&str>) -> String {
     match note.map(str::trim).filter(|note| !note.is_empty()) {
         Some(note) => format!("{note} ({described})"),
         None => described.to_owned(),
+    }
+}
+
+/// What a rule says, for whoever puts it into words of another language.
+pub fn said(rule: &CommandRule) -> RuleSaid {
+    RuleSaid::Commands { effect: rule.effect, reach: reach(rule), end: end(&rule.limits) }
+}
+
+/// What ends any rule.
+pub(crate) fn end(limits: &RuleLimits) -> RuleEnd {
+    RuleEnd {
+        until_ms: limits.until_ms,
+        uses: limits.uses,
+        session: limits.session.as_deref().map(|session| shown(session, Secrets::Show)),
     }
 }
 

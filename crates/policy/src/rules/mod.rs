@@ -38,8 +38,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 pub use crate::knowledge::same::is_gits_own;
-pub(crate) use describe::described;
-pub use describe::{as_refused, describe};
+pub use describe::{as_refused, describe, said};
+pub(crate) use describe::{described, end};
 pub(crate) use hidden::may_be_hidden;
 pub use index::RuleIndex;
 pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder, longest_of};

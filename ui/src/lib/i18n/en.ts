@@ -31,6 +31,12 @@ export const en = {
     none: 'none',
     undo: 'Undo',
     redo: 'Redo',
+    undoOf: (name: string) => `Undo: ${name}`,
+    redoOf: (name: string) => `Redo: ${name}`,
+    overtaken: {
+      undo: (name: string) => `Not undone: ${name}. Something else changed it since.`,
+      redo: (name: string) => `Not redone: ${name}. Something else changed it since.`,
+    },
     filter: 'Filter',
     label: (name: string) => `${name}:`,
     list: (items: string[]) => items.join(', '),
@@ -94,23 +100,23 @@ export const en = {
     askAlways: 'The policy asks for every command.',
     miss: (checked: number) =>
       checked === 0
-        ? 'The allowlist has no entries.'
+        ? 'No allowlist entry and no rule covers it.'
         : checked === 1
-          ? 'The one allowlist entry does not cover it.'
-          : `None of the ${checked} allowlist entries covers it.`,
+          ? 'Neither the one allowlist entry nor a rule covers it.'
+          : `None of the ${checked} allowlist entries covers it, and no rule does.`,
     missParts: (parts: string, checked: number, count: number) => {
       const named = count === 1 ? `part ${parts}` : `the parts ${parts}`;
       return checked === 0
-        ? `The allowlist has no entries for ${named} of the command.`
+        ? `No allowlist entry and no rule covers ${named} of the command.`
         : checked === 1
-          ? `The one allowlist entry does not cover ${named} of the command.`
-          : `None of the ${checked} allowlist entries covers ${named} of the command.`;
+          ? `Neither the one allowlist entry nor a rule covers ${named} of the command.`
+          : `None of the ${checked} allowlist entries covers ${named} of the command, and no rule does.`;
     },
     opaque: 'The command could not be analysed.',
     opaqueCode: (code: string) => `The command could not be analysed (${code}).`,
     opaqueRule: 'No rule can cover it.',
     uncoverable: (cause: string) => `${cause}, so no allowlist entry counts for it.`,
-    unbound: (cause: string) => `Entries cover it, but what would run cannot be pinned down: ${cause}`,
+    unbound: (cause: string) => `It is covered, but what would run cannot be pinned down: ${cause}`,
     environment: 'It overrides the environment in a way that no rule covers.',
     mayBeRefused: 'It hides what it runs, and one of your rules may refuse that.',
     rulesUnreadable: 'Your rules cannot be read. One of them may refuse this, so you are asked about every command.',
@@ -160,7 +166,7 @@ export const en = {
       eval: 'It runs text as a command',
       'inline-eval': 'A program on the command line',
       launcher: 'A file in the folder or above decides which program runs',
-      'no-entry': 'No entry covers it',
+      'no-entry': 'No entry and no rule covers it',
       'odd-name': 'The name begins or ends with a blank',
       'relative-after-move': 'A relative program after the folder changed',
       renamed: 'The program would see another name than its own',
@@ -210,9 +216,9 @@ export const en = {
     },
     more: (count: number) => `and ${count} more`,
     verdict: {
-      allowlist: 'Entries cover every part.',
+      allowlist: 'Entries or rules cover every part.',
       contained: 'Its folder is open, and a box holds it.',
-      'allowlist-miss': 'The allowlist does not cover it.',
+      'allowlist-miss': 'Neither the allowlist nor a rule covers it.',
       'allowlist-unbound': 'It is covered, but cannot be pinned down.',
       'ask-always': 'Every command is asked about.',
       environment: 'It overrides the environment in an unusual way.',
@@ -298,7 +304,7 @@ export const en = {
     },
     reason: {
       'security=deny': 'security is set to “deny”',
-      'allowlist-miss': 'the allowlist does not cover it',
+      'allowlist-miss': 'neither the allowlist nor a rule covers it',
       'allowlist-unbound': 'what would run cannot be pinned down',
       'ask=always': 'only a person may allow it',
       'rule-doubt': 'a rule of yours may refuse it',
@@ -400,7 +406,8 @@ export const en = {
       `${scope}: when nobody can be asked, it goes from “${from}” to “${to}”.`,
     'auto-allow-skills': (scope: string, from: string, to: string) =>
       `${scope}: programs of skills run unasked, from “${from}” to “${to}”.`,
-    entry: (scope: string) => `${scope}: commands matching this pattern run unasked:`,
+    entry: (scope: string) => `${scope}: commands matching this pattern are allowed.`,
+    unasked: 'You are not asked about them:',
     impact: {
       everybody: 'Every agent',
       agent: (id: string) => `Agent ${id}`,
@@ -414,8 +421,10 @@ export const en = {
         `Of your last ${of} commands ${more === 0 ? 'none' : more} more would have run without asking.`,
     },
     rules: {
-      allows: (scope: string) => `${scope}: what this rule covers runs unasked:`,
-      preset: (scope: string) => `${scope}: everything in this preset runs unasked:`,
+      allows: (scope: string) => `${scope}: commands that this rule covers are allowed.`,
+      boxed: (scope: string) => `${scope}: commands in this folder are allowed in a box.`,
+      calls: (scope: string) => `${scope}: calls and connections that this rule covers are allowed.`,
+      preset: (scope: string) => `${scope}: the commands of this group are allowed.`,
       'refuses-less': (scope: string) => `${scope}: this rule no longer refuses all that it did:`,
     },
     route: {
@@ -581,7 +590,8 @@ export const en = {
     save: 'Save…',
     cancel: 'Keep as it is',
     emptyTitle: 'No entries here',
-    emptyText: 'Add one. An exact command that you allow always appears here too; other answers are on the page Rules.',
+    emptyText:
+      'Add one. What you allow by an answer is on the page Rules; an exact command that you allow always may be here instead.',
     noMatch: 'No entry matches the search.',
     changedElsewhere: 'The list was read again; what you type is kept.',
     gone: 'The entry you were editing is no longer there.',

@@ -32,6 +32,12 @@ export const ko: Catalogue = {
     none: '없음',
     undo: '실행 취소',
     redo: '다시 실행',
+    undoOf: (name) => `실행 취소: ${name}`,
+    redoOf: (name) => `다시 실행: ${name}`,
+    overtaken: {
+      undo: (name) => `실행 취소하지 않음: ${name}. 그 뒤에 다른 것이 바꾸었습니다.`,
+      redo: (name) => `다시 실행하지 않음: ${name}. 그 뒤에 다른 것이 바꾸었습니다.`,
+    },
     filter: '필터',
     label: (name) => `${name}:`,
     list: (items) => items.join(', '),
@@ -93,16 +99,18 @@ export const ko: Catalogue = {
     title: '묻는 이유.',
     askAlways: '정책이 모든 명령에 대해 묻습니다.',
     miss: (checked) =>
-      checked === 0 ? '허용 목록에 항목이 없습니다.' : `허용 항목 ${checked}개 중 이를 다루는 것이 없습니다.`,
+      checked === 0
+        ? '다루는 허용 항목도 규칙도 없습니다.'
+        : `허용 항목 ${checked}개와 규칙 중 이를 다루는 것이 없습니다.`,
     missParts: (parts, checked) =>
       checked === 0
-        ? `허용 목록에 명령의 ${parts}번 부분을 다루는 항목이 없습니다.`
-        : `허용 항목 ${checked}개 중 명령의 ${parts}번 부분을 다루는 것이 없습니다.`,
+        ? `명령의 ${parts}번 부분을 다루는 허용 항목도 규칙도 없습니다.`
+        : `허용 항목 ${checked}개와 규칙 중 명령의 ${parts}번 부분을 다루는 것이 없습니다.`,
     opaque: '명령을 분석할 수 없습니다.',
     opaqueCode: (code) => `명령을 분석할 수 없습니다(${code}).`,
     opaqueRule: '어떤 규칙도 이 명령을 다룰 수 없습니다.',
     uncoverable: (cause) => `${cause}. 그래서 허용 항목이 적용되지 않습니다.`,
-    unbound: (cause) => `항목이 다루는 명령이지만 실행 내용을 고정할 수 없습니다: ${cause}`,
+    unbound: (cause) => `허용 항목이나 규칙이 다루는 명령이지만 실행 내용을 고정할 수 없습니다: ${cause}`,
     environment: '규칙이 다루지 않는 방식으로 환경 변수를 바꿉니다.',
     mayBeRefused: '무엇을 실행하는지 알 수 없고, 규칙 중 하나가 거부할 수 있습니다.',
     rulesUnreadable: '규칙을 읽을 수 없습니다. 규칙 중 하나가 거부할 수 있어 모든 명령을 묻습니다.',
@@ -152,7 +160,7 @@ export const ko: Catalogue = {
       eval: '텍스트를 명령으로 실행합니다',
       'inline-eval': '명령줄에 프로그램 코드가 있습니다',
       launcher: '폴더나 그 위의 파일이 실제로 실행될 프로그램을 정합니다',
-      'no-entry': '해당하는 항목이 없습니다',
+      'no-entry': '해당하는 항목이나 규칙이 없습니다',
       'odd-name': '이름이 공백으로 시작하거나 끝납니다',
       'relative-after-move': '폴더를 옮긴 뒤의 상대 경로 프로그램입니다',
       renamed: '프로그램이 다른 이름을 보게 됩니다',
@@ -202,9 +210,9 @@ export const ko: Catalogue = {
     },
     more: (count: number) => `외 ${count}개`,
     verdict: {
-      allowlist: '모든 부분에 해당하는 항목이 있습니다.',
+      allowlist: '모든 부분에 해당하는 항목이나 규칙이 있습니다.',
       contained: '열어 준 폴더이며 격리 환경에서 실행됩니다.',
-      'allowlist-miss': '허용 목록에 없습니다.',
+      'allowlist-miss': '허용 목록에도 규칙에도 없습니다.',
       'allowlist-unbound': '허용되지만 고정할 수 없습니다.',
       'ask-always': '모든 명령을 묻습니다.',
       environment: '흔치 않은 방식으로 환경 변수를 바꿉니다.',
@@ -290,7 +298,7 @@ export const ko: Catalogue = {
     },
     reason: {
       'security=deny': '보안이 ‘거부’로 설정되어 있음',
-      'allowlist-miss': '허용 목록에 없음',
+      'allowlist-miss': '허용 목록에도 규칙에도 없음',
       'allowlist-unbound': '실행 내용을 고정할 수 없음',
       'ask=always': '사람만 허용할 수 있음',
       'rule-doubt': '내 규칙이 거부할 수 있음',
@@ -388,7 +396,8 @@ export const ko: Catalogue = {
     'ask-fallback': (scope, from, to) => `${scope}: 물을 수 없을 때가 ‘${from}’에서 ‘${to}’(으)로 바뀝니다.`,
     'auto-allow-skills': (scope, from, to) =>
       `${scope}: 스킬 프로그램을 묻지 않고 실행, ‘${from}’에서 ‘${to}’(으)로 바뀝니다.`,
-    entry: (scope) => `${scope}: 이 패턴에 맞는 명령은 묻지 않고 실행됩니다:`,
+    entry: (scope) => `${scope}: 이 패턴에 맞는 명령을 허용합니다.`,
+    unasked: '이에 대해 묻지 않습니다:',
     impact: {
       everybody: '모든 에이전트',
       agent: (id) => `에이전트 ${id}`,
@@ -402,8 +411,10 @@ export const ko: Catalogue = {
         `최근 명령 ${of}개 가운데 ${more === 0 ? '묻지 않고 더 실행되었을 것은 없습니다' : `${more}개가 묻지 않고 더 실행되었을 것입니다`}.`,
     },
     rules: {
-      allows: (scope) => `${scope}: 이 규칙에 맞는 명령은 묻지 않고 실행됩니다:`,
-      preset: (scope) => `${scope}: 이 프리셋에 든 명령은 모두 묻지 않고 실행됩니다:`,
+      allows: (scope) => `${scope}: 이 규칙에 맞는 명령을 허용합니다.`,
+      boxed: (scope) => `${scope}: 이 폴더의 명령을 상자 안에서 허용합니다.`,
+      calls: (scope) => `${scope}: 이 규칙에 맞는 호출과 연결을 허용합니다.`,
+      preset: (scope) => `${scope}: 이 묶음의 명령을 허용합니다.`,
       'refuses-less': (scope) => `${scope}: 이 규칙이 거부하던 것 중 일부를 더는 거부하지 않습니다:`,
     },
     route: {
@@ -568,7 +579,8 @@ export const ko: Catalogue = {
     save: '저장…',
     cancel: '그대로 두기',
     emptyTitle: '여기에는 항목이 없습니다',
-    emptyText: '하나 추가하세요. 항상 허용한 명령도 여기에 나타나고, 다른 답은 규칙 페이지에 있습니다.',
+    emptyText:
+      '하나 추가하세요. 답으로 허용한 것은 규칙 페이지에 있고, 항상 허용한 정확한 명령은 대신 여기에 있을 수 있습니다.',
     noMatch: '검색과 맞는 항목이 없습니다.',
     changedElsewhere: '목록은 다시 읽었고 입력한 내용은 그대로입니다.',
     gone: '편집하던 항목이 더 이상 없습니다.',

@@ -32,6 +32,12 @@ export const zh: Catalogue = {
     none: '无',
     undo: '撤销',
     redo: '重做',
+    undoOf: (name) => `撤销：${name}`,
+    redoOf: (name) => `重做：${name}`,
+    overtaken: {
+      undo: (name) => `未撤销：${name}。此后它又被别的操作更改。`,
+      redo: (name) => `未重做：${name}。此后它又被别的操作更改。`,
+    },
     filter: '筛选',
     label: (name) => `${name}：`,
     list: (items) => items.join('、'),
@@ -92,16 +98,16 @@ export const zh: Catalogue = {
   why: {
     title: '为什么询问您。',
     askAlways: '策略要求每条命令都询问。',
-    miss: (checked) => (checked === 0 ? '允许列表中没有条目。' : `${checked} 个允许条目都不涵盖它。`),
+    miss: (checked) => (checked === 0 ? '没有允许条目或规则涵盖它。' : `${checked} 个允许条目和您的规则都不涵盖它。`),
     missParts: (parts, checked) =>
       checked === 0
-        ? `允许列表中没有条目可涵盖命令的第 ${parts} 部分。`
-        : `${checked} 个允许条目都不涵盖命令的第 ${parts} 部分。`,
+        ? `没有允许条目或规则涵盖命令的第 ${parts} 部分。`
+        : `${checked} 个允许条目和您的规则都不涵盖命令的第 ${parts} 部分。`,
     opaque: '无法分析此命令。',
     opaqueCode: (code) => `无法分析此命令（${code}）。`,
     opaqueRule: '没有规则能涵盖它。',
     uncoverable: (cause) => `${cause}，因此允许条目对它不起作用。`,
-    unbound: (cause) => `有条目涵盖它，但无法固定实际运行的内容：${cause}`,
+    unbound: (cause) => `它已被涵盖，但无法固定实际运行的内容：${cause}`,
     environment: '它改动环境变量的方式没有规则涵盖。',
     mayBeRefused: '看不出它会运行什么，而您的某条规则可能拒绝它。',
     rulesUnreadable: '无法读取您的规则。其中可能有拒绝此命令的规则，因此每条命令都会询问您。',
@@ -150,7 +156,7 @@ export const zh: Catalogue = {
       eval: '会把文本当作命令运行',
       'inline-eval': '命令行里写着程序代码',
       launcher: '该文件夹或其上级中的文件决定实际运行哪个程序',
-      'no-entry': '没有条目涵盖它',
+      'no-entry': '没有条目或规则涵盖它',
       'odd-name': '名称以空白开头或结尾',
       'relative-after-move': '切换文件夹后使用了相对路径的程序',
       renamed: '程序会看到另一个名称',
@@ -200,9 +206,9 @@ export const zh: Catalogue = {
     },
     more: (count: number) => `另有 ${count} 个`,
     verdict: {
-      allowlist: '每个部分都有条目涵盖。',
+      allowlist: '每个部分都有条目或规则涵盖。',
       contained: '所在文件夹已开放，并在隔离环境中运行。',
-      'allowlist-miss': '允许列表没有涵盖它。',
+      'allowlist-miss': '允许列表和规则都没有涵盖它。',
       'allowlist-unbound': '虽被涵盖，但无法固定。',
       'ask-always': '每条命令都要询问。',
       environment: '以不常见的方式设置了环境变量。',
@@ -288,7 +294,7 @@ export const zh: Catalogue = {
     },
     reason: {
       'security=deny': '安全级别为“拒绝”',
-      'allowlist-miss': '允许列表没有涵盖它',
+      'allowlist-miss': '允许列表和规则都没有涵盖它',
       'allowlist-unbound': '无法固定实际运行的内容',
       'ask=always': '只有人才能允许它',
       'rule-doubt': '您的规则可能会拒绝它',
@@ -382,7 +388,8 @@ export const zh: Catalogue = {
     ask: (scope, from, to) => `${scope}：询问您的时机从“${from}”变为“${to}”。`,
     'ask-fallback': (scope, from, to) => `${scope}：无法询问时，从“${from}”变为“${to}”。`,
     'auto-allow-skills': (scope, from, to) => `${scope}：技能的程序无需询问即可运行，从“${from}”变为“${to}”。`,
-    entry: (scope) => `${scope}：匹配此模式的命令无需询问即可运行：`,
+    entry: (scope) => `${scope}：匹配此模式的命令被允许。`,
+    unasked: '不会就此询问您：',
     impact: {
       everybody: '每个智能体',
       agent: (id) => `智能体 ${id}`,
@@ -396,8 +403,10 @@ export const zh: Catalogue = {
         `您最近的 ${of} 条命令中，${more === 0 ? '没有更多命令' : `会有 ${more} 条更多的命令`}不经询问即运行。`,
     },
     rules: {
-      allows: (scope) => `${scope}：此规则涵盖的命令无需询问即可运行：`,
-      preset: (scope) => `${scope}：此预设中的命令全部无需询问即可运行：`,
+      allows: (scope) => `${scope}：此规则涵盖的命令被允许。`,
+      boxed: (scope) => `${scope}：此文件夹中的命令被允许在箱子中运行。`,
+      calls: (scope) => `${scope}：此规则涵盖的调用和连接被允许。`,
+      preset: (scope) => `${scope}：此组中的命令被允许。`,
       'refuses-less': (scope) => `${scope}：此规则不再拒绝它原先拒绝的全部命令：`,
     },
     route: {
@@ -555,7 +564,7 @@ export const zh: Catalogue = {
     save: '保存…',
     cancel: '保持现状',
     emptyTitle: '此处没有条目',
-    emptyText: '添加一个。您始终允许的确切命令也会出现在这里；其他答复在“规则”页面。',
+    emptyText: '添加一个。您在答复中允许的内容在“规则”页面；始终允许的确切命令也可能改为出现在这里。',
     noMatch: '没有条目符合搜索。',
     changedElsewhere: '列表已重新读取；您输入的内容已保留。',
     gone: '您正在编辑的条目已不存在。',

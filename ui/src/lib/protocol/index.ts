@@ -2800,7 +2800,20 @@ from: string,
 /**
  * Value in force after, the entry's pattern, or what the rule says.
  */
-to: string, };
+to: string, 
+/**
+ * What a rule said before, for a reader's own language and clock.
+ */
+was?: RuleSaid, 
+/**
+ * What it says afterwards.
+ */
+becomes?: RuleSaid, 
+/**
+ * What becomes of commands of its scope, whatever entries and rules allow; absent where that
+ * is not known.
+ */
+usually?: Usually, };
 
 /**
  * What a policy comes to.
@@ -4139,6 +4152,23 @@ comes?: Array<Comes>, };
 export type RuleEffect = "allow" | "deny";
 
 /**
+ * What ends a rule; nothing does where nothing is said.
+ */
+export type RuleEnd = { 
+/**
+ * Unix milliseconds.
+ */
+untilMs?: number, 
+/**
+ * So many uses.
+ */
+uses?: number, 
+/**
+ * The end of a session.
+ */
+session?: Shown, };
+
+/**
  * When a rule ends: whatever comes first. It is dead afterwards, not deleted.
  */
 export type RuleLimits = { 
@@ -4193,6 +4223,55 @@ folder?: Shown,
  * Files that must not have changed since.
  */
 unchanged?: Array<PinnedFile>, };
+
+/**
+ * What a rule says, to be put into words.
+ */
+export type RuleSaid = { "kind": "commands", 
+/**
+ * What it does with them.
+ */
+effect: RuleEffect, 
+/**
+ * Which.
+ */
+reach: RuleReach, 
+/**
+ * What ends it.
+ */
+end: RuleEnd, } | { "kind": "calls", 
+/**
+ * What it does with them.
+ */
+effect: RuleEffect, 
+/**
+ * Which.
+ */
+reach: CallReach, 
+/**
+ * What ends it.
+ */
+end: RuleEnd, } | { "kind": "folder", 
+/**
+ * The folder.
+ */
+folder: Shown, 
+/**
+ * Whether it is open.
+ */
+standing: FolderStanding, 
+/**
+ * For which runs.
+ */
+attendance: Attendance, 
+/**
+ * What its boxes have otherwise.
+ */
+places?: Array<SaidPlace>, 
+/**
+ * What ends it.
+ */
+end: RuleEnd, };
 
 /**
  * How wide a rule reaches.
@@ -4388,6 +4467,19 @@ isCut: boolean,
  * it, and what is shown.
  */
 servers?: Array<ServedPort>, };
+
+/**
+ * What boxes around a folder may do with one path.
+ */
+export type SaidPlace = { 
+/**
+ * What.
+ */
+access: PlaceAccess, 
+/**
+ * The path.
+ */
+path: Shown, };
 
 /**
  * What came of a sample.

@@ -9,20 +9,75 @@ import FormError from '../../../src/components/shared/FormError.svelte';
 import FormField from '../../../src/components/shared/FormField.svelte';
 import LastingPicker from '../../../src/components/shared/LastingPicker.svelte';
 import SearchField from '../../../src/components/shared/SearchField.svelte';
-import type { Lasting, Loosening } from '../../../src/lib/protocol';
+import type { Lasting, Loosening, RuleSaid } from '../../../src/lib/protocol';
+import { beginningWith } from '../../../src/lib/rules';
+import { reach } from '../reach';
 import { shown } from '../text';
 import { after, entry, types, type Area } from './entry';
-import { DEEP, ESCAPED, markup, nothing, words, wrong } from './world';
+import { DEEP, ESCAPED, HOSTILE, markup, nothing, NOW, words, wrong } from './world';
 
 const TAKEN = { field: 'name', text: 'Another one has this name.' };
 const STALE = wrong('stale', 'the hash differs');
 
 /** Ways in which a change loosens, the last one with a name that is to be in the way. */
+/** What a rule about commands says. */
+const said = (differs: Partial<Extract<RuleSaid, { kind: 'commands' }>>): RuleSaid => ({
+  kind: 'commands',
+  effect: 'allow',
+  reach: reach('/usr/bin/git', 'any'),
+  end: {},
+  ...differs,
+});
+
+const opened: RuleSaid = {
+  kind: 'folder',
+  folder: shown('/srv/work'),
+  standing: 'open',
+  attendance: 'unattended',
+  places: [{ access: 'write', path: shown('/srv/cache') }],
+  end: { session: shown('agent:main:main') },
+};
+
+export const RULES_SAID: Record<string, RuleSaid> = {
+  allows: said({}),
+  'refuses, for a time': said({ effect: 'deny', end: { untilMs: NOW + 7_200_000, uses: 3 } }),
+  'opens a folder': opened,
+  'closes a folder': { ...opened, standing: 'closed' },
+  'about calls': { kind: 'calls', effect: 'allow', reach: { kind: 'host', host: shown('docs.example.org') }, end: {} },
+  hostile: said({ reach: reach(ESCAPED, { exact: { args: [DEEP, HOSTILE], folder: DEEP } }) }),
+};
+
 export const LOOSENINGS: Loosening[] = [
   { scope: 'coder', field: 'ask', from: 'always', to: 'on-miss' },
   { scope: '*', field: 'security', from: 'deny', to: 'full' },
   { scope: '*', rule: 'preset', from: '', to: 'everyday' },
   { scope: 'coder', rule: 'allows', from: '', to: 'allow /usr/bin/git push' },
+  {
+    scope: 'coder',
+    rule: 'allows',
+    from: '',
+    to: 'allow /usr/bin/npm test …',
+    becomes: said({ reach: reach('/usr/bin/npm', beginningWith('test'), '/home/mina/src'), end: { uses: 5 } }),
+    usually: 'rest-asks',
+  },
+  {
+    scope: '*',
+    rule: 'refuses-less',
+    from: 'refuse git push …',
+    to: 'refuse git push …',
+    was: said({ effect: 'deny', reach: reach('git', beginningWith('push')) }),
+    becomes: said({ effect: 'deny', reach: reach('git', beginningWith('push')), end: { untilMs: NOW + 7_200_000 } }),
+    usually: 'rest-asks',
+  },
+  {
+    scope: 'coder',
+    rule: 'allows',
+    from: '',
+    to: 'allow in a box what runs in /srv/work',
+    becomes: opened,
+    usually: 'everything-asks',
+  },
+  { scope: '*', from: '', to: '/usr/bin/rg', usually: 'everything-asks' },
   { scope: 'main', route: 'host', from: 'sandbox', to: 'gateway' },
   { scope: ESCAPED, field: 'ask-fallback', from: 'deny', to: 'full' },
 ];

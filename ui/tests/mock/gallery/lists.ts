@@ -3,6 +3,7 @@ import EditNotes from '../../../src/components/shared/EditNotes.svelte';
 import ImpactLine from '../../../src/components/shared/ImpactLine.svelte';
 import LooseningList from '../../../src/components/shared/LooseningList.svelte';
 import Reach from '../../../src/components/shared/Reach.svelte';
+import RuleSaid from '../../../src/components/shared/RuleSaid.svelte';
 import Trace from '../../../src/components/shared/Trace.svelte';
 import UndoRedo from '../../../src/components/shared/UndoRedo.svelte';
 import WindowedList from '../../../src/components/shared/WindowedList.svelte';
@@ -13,7 +14,7 @@ import { missed, tested } from '../document';
 import { reach } from '../reach';
 import { shown } from '../text';
 import { entry, type Area } from './entry';
-import { LOOSENINGS } from './forms';
+import { LOOSENINGS, RULES_SAID } from './forms';
 import { DEEP, ESCAPED, HOSTILE, nothing, world, wrong } from './world';
 
 /** This machine's document, and what is to be said of it. */
@@ -25,11 +26,21 @@ async function edited(change: (store: DocumentStore) => void, state: DocumentVie
   return { store, changed: 'What you see is up to date.', delay: 1_500 };
 }
 
-const pending = { edits: [], loosenings: LOOSENINGS.slice(0, 2), impact: null, kind: 'edit' } as const;
+const pending = { loosenings: LOOSENINGS.slice(0, 2), impact: null, isNew: true };
 
-const able = (canUndo: boolean, canRedo: boolean) => ({
-  store: { canUndo, canRedo, undo: () => Promise.resolve(true), redo: () => Promise.resolve(true) },
-});
+const able = (undo: string | null, redo: string | null) => {
+  const name = (text: string | null) =>
+    text === null ? null : { edits: [], left: '', name: () => ({ short: text, whole: text }) };
+  const steps = { undo: name(undo), redo: name(redo) };
+  return {
+    store: {
+      next: (chain: 'undo' | 'redo') => steps[chain],
+      undo: () => Promise.resolve(true),
+      redo: () => Promise.resolve(true),
+    },
+    place: 'rules',
+  };
+};
 
 /** A list takes anything for an item. */
 const nameOf = (one: object) => ('name' in one ? String(one.name) : '');
@@ -51,7 +62,12 @@ export const lists: Area = {
       'changed by the command line': () => edited((store) => (store.changedBy = 'command-line')),
       'changed by a gateway': () => edited((store) => (store.changedBy = 'gateway')),
       'changed by somebody': () => edited((store) => (store.changedBy = 'somebody')),
-      'to be confirmed': () => edited((store) => (store.pending = { ...pending, edits: [] })),
+      'not taken back': () =>
+        edited((store) => {
+          const name = () => ({ short: 'cat', whole: 'allow /usr/bin/cat' });
+          store.overtaken = { chain: 'undo', name };
+        }),
+      'to be confirmed': () => edited((store) => (store.pending = pending)),
     }),
     entry(ImpactLine, {
       'more of the past': { impact: { of: 200, more: 12 } },
@@ -81,6 +97,7 @@ export const lists: Area = {
       registries: { reach: { kind: 'registries', group: shown('cargo') } },
       hostile: { reach: reach(`/usr/bin/\u202e${'x'.repeat(120)}`, { exact: { args: [ESCAPED], folder: DEEP } }) },
     }),
+    entry(RuleSaid, Object.fromEntries(Object.entries(RULES_SAID).map(([name, said]) => [name, { said }]))),
     entry(Trace, {
       asked: { steps: missed('git') },
       contained: { steps: tested('make').trace },
@@ -91,7 +108,11 @@ export const lists: Area = {
         ],
       },
     }),
-    entry(UndoRedo, { neither: able(false, false), both: able(true, true), 'only back': able(true, false) }),
+    entry(UndoRedo, {
+      neither: able(null, null),
+      both: able('allow cat in src', 'open storefront for coder'),
+      'only back': able(`allow ${DEEP} in ${DEEP}`, null),
+    }),
     entry(WindowedList, {
       'a few': {
         items: [{ name: 'one' }, { name: 'two' }],

@@ -79,6 +79,7 @@ export const prompt: Area = {
       'not covered': { card: cards.card('a', NOW) },
       'asked every time': { card: cards.hostile('a', NOW) },
       'not understood': { card: cards.unanalysed('a', NOW) },
+      'kept out of the box': { card: cards.heldBack('a', NOW) },
       'a gateway asks': { card: cards.foreign('a', NOW) },
       'leaves the box': { card: crossings.crossing('a', NOW) },
       'step by step': after({ card: cards.boxed('a', NOW) }, unfolds),

@@ -51,7 +51,7 @@ const changed = (differs: object = {}) => ({
 async function changing(among: RuleView[]) {
   const { rules, clock } = await world();
   await rules.look();
-  return { view: changed().view, among, store: rules, clock };
+  return { view: changed().view, among, store: rules, place: 'rules' as const, clock };
 }
 
 const presets = (to: PresetView['switch'], differs: Partial<PresetView> = {}) => ({

@@ -98,7 +98,7 @@ export const shared: Area = {
     entry(RowButton, {
       rest: {
         label: 'Remove',
-        of: shown('git'),
+        of: 'git',
         testid: 'r',
         disabled: false,
         onact: nothing,
@@ -106,7 +106,7 @@ export const shared: Area = {
       },
       disabled: {
         label: 'Remove',
-        of: shown(HOSTILE),
+        of: ESCAPED,
         testid: 'r',
         disabled: true,
         onact: nothing,

@@ -2,7 +2,7 @@
 //! an open folder names, the box that comes of all of them together, before and after.
 
 use countersign_policy::rules::Moment;
-use countersign_policy::workspaces::{around, describe, reaches_no_more};
+use countersign_policy::workspaces::{around, describe, reaches_no_more, said};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::edits::{Loosening, RuleLoosening};
 use countersign_protocol::rules::{Attendance, Workspace};
@@ -40,11 +40,12 @@ pub(super) fn loosenings(before: &[Workspace], after: &[Workspace], now_ms: i64)
 fn told(scope: &str, from: Option<&Workspace>, to: Option<&Workspace>) -> Loosening {
     Loosening {
         scope: scope.to_owned(),
-        field: None,
         rule: Some(RuleLoosening::Allows),
-        route: None,
         from: from.map(describe).unwrap_or_default(),
         to: to.map(describe).unwrap_or_default(),
+        was: from.map(said).map(Box::new),
+        becomes: to.map(said).map(Box::new),
+        ..Loosening::default()
     }
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use countersign_policy::facts::{ProgramFacts, Reached};
 use countersign_policy::rules::{Invocation, Moment, RuleIndex, Ruling};
 use countersign_protocol::edits::RuleLoosening;
+use countersign_protocol::remember::RuleSaid;
 use countersign_protocol::rule_edits::PresetSwitch;
 use countersign_protocol::rules::{RuleEffect, RuleOrigin};
 use pretty_assertions::assert_eq;
@@ -132,6 +133,22 @@ fn what_lets_more_run_is_told_from_what_does_not() {
     ] {
         check(before, after, expected);
     }
+}
+
+#[test]
+fn what_a_rule_said_and_says_is_told_for_every_language() {
+    let side = |program: &str| RuleDocument {
+        rules: vec![stored("a", json!({ "program": program }))],
+        ..RuleDocument::empty()
+    };
+    let found = loosenings(&side("git"), &side("make"), START_MS);
+    let [loosening] = found.as_slice() else { panic!("{found:?}") };
+    let program = |said: &Option<Box<RuleSaid>>| match said.as_deref() {
+        Some(RuleSaid::Commands { reach, .. }) => reach.program.spans.first().map(|span| span.text.clone()),
+        _ => None,
+    };
+    assert_eq!(program(&loosening.was).as_deref(), Some("git"));
+    assert_eq!(program(&loosening.becomes).as_deref(), Some("make"));
 }
 
 #[test]

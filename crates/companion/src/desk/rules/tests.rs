@@ -12,9 +12,11 @@ use countersign_protocol::control::{ControlRequest, ControlResponse};
 use countersign_protocol::counting::{Comes, UncountedCause, UncountedFor};
 use countersign_protocol::edits::RuleLoosening;
 use countersign_protocol::history::HistoryEvent;
+use countersign_protocol::meaning::Usually;
+use countersign_protocol::remember::RuleSaid;
 use countersign_protocol::rule_edits::{PresetSwitch, RuleEdit, RuleEditParams, RuleEditResult, RuleState};
 use countersign_protocol::rules::{ArgumentRule, FILE_NAME};
-use countersign_protocol::ui::{ErrorCode, Expected, UiEvent, UiMessage};
+use countersign_protocol::ui::{EditParams, ErrorCode, Expected, UiEvent, UiMessage};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -181,6 +183,43 @@ async fn a_window_loosens_only_when_the_person_confirmed() {
     let agent = &view.rules[1].agent;
     assert!(agent.spans.iter().any(|span| span.text == "U+202E"), "{agent:?}");
     rig.companion.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_confirmation_says_what_the_policy_makes_of_a_rule_and_leaves_its_words_to_the_reader() {
+    for (ask, usually) in [("on-miss", Usually::RestAsks), ("always", Usually::EverythingAsks)] {
+        let rig = Rig::with(&json!({ "security": "allowlist", "ask": ask }), &json!({}));
+        let desk = rig.companion.desk();
+        let mut rule = rule("allow", "git");
+        rule["rule"]["limits"] = json!({ "untilMs": 4_107_542_340_000_i64 });
+        // In the window, and from the command line.
+        let edits = vec![serde_json::from_value(rule.clone()).unwrap()];
+        let params = RuleEditParams { base_hash: desk.rules().await.hash, edits, confirmed: false };
+        let mut told = desk.edit_rules(params).await.unwrap().loosenings;
+        let mut messages = desk.messages();
+        assert!(!rig.ask(rule, LooseningAnswer::Keep).await.applied);
+        while let Ok(UiMessage { event, .. }) = messages.try_recv() {
+            if let UiEvent::ConfirmationAdded { confirmation } = event {
+                told.extend(confirmation.loosenings);
+            }
+        }
+        assert_eq!(told.len(), 2, "{told:?}");
+        for loosening in told {
+            assert_eq!(loosening.usually, Some(usually), "{ask}");
+            let Some(RuleSaid::Commands { end, .. }) = loosening.becomes.as_deref() else {
+                panic!("{loosening:?}")
+            };
+            assert_eq!(end.until_ms, Some(4_107_542_340_000), "no text of one language and one zone");
+        }
+        // The same of an entry.
+        let entry = json!({ "kind": "add-entry", "agent": "*", "pattern": "/usr/bin/git" });
+        let edits = vec![serde_json::from_value(entry).unwrap()];
+        let base_hash = desk.document().await.hash;
+        let told = desk.edit(EditParams { base_hash, edits, confirmed: false }).await.unwrap().loosenings;
+        let fates: Vec<_> = told.iter().map(|loosening| loosening.usually).collect();
+        assert_eq!(fates, [Some(usually)], "{ask}");
+        rig.companion.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

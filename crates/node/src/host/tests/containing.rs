@@ -11,6 +11,8 @@ use countersign_protocol::rules::{
     Attendance, FolderStanding, PlaceAccess, RuleLimits, WorkspaceDraft, WorkspacePlace,
 };
 use countersign_protocol::socket::Confinement;
+use countersign_protocol::state::TestParams;
+use countersign_protocol::trace::{HeldCause, TraceStep};
 use pretty_assertions::assert_eq;
 
 /// A machine where everything is asked about, with a folder that may be opened.
@@ -239,6 +241,50 @@ async fn a_question_about_what_its_asker_runs_ends_when_a_box_can_hold_it() {
     opened.await.unwrap();
     assert!(place.rig.approvals.pending().await.is_empty());
     assert_eq!(place.made(), [false, false], "its asker runs it, and not we");
+}
+
+/// The trace on the card of a hook's question about a command in the folder.
+async fn hook_asks(place: &Place, text: &str, contained: Option<CancellationToken>) -> Vec<TraceStep> {
+    let mut events = place.rig.approvals.events();
+    let command = ["sh", "-c", text].map(str::to_owned).into();
+    let request = ExecRequest { command, ..place.request() };
+    let (peer, gone) = (Peer::default(), CancellationToken::new());
+    let _presenter = place.rig.approvals.presenter();
+    let permitted = place.rig.host.permit(request, Beside::default(), &peer, &gone, contained);
+    let asked = async {
+        loop {
+            if let Ok(Event::Added(record)) = events.recv().await {
+                gone.cancel();
+                return record.question.why.trace.clone();
+            }
+        }
+    };
+    tokio::join!(permitted, asked).1
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hooks_question_says_what_no_box_would_be_let_do_as_one_of_a_run_here_does() {
+    let place = Place::new("allowlist", "on-miss").await;
+    let held = |steps: &[TraceStep]| {
+        steps.iter().find_map(|step| match step {
+            TraceStep::Held { cause, detail } => Some((*cause, detail.clone())),
+            _ => None,
+        })
+    };
+    let advises = |steps: &[TraceStep]| steps.iter().any(|step| matches!(step, TraceStep::Advice { .. }));
+    let could_box = || Some(CancellationToken::new());
+    let closed = hook_asks(&place, "cat .env", could_box()).await;
+    assert_eq!((held(&closed), advises(&closed)), (None, true));
+    place.open("coder", Attendance::Attended).await;
+    let open = hook_asks(&place, "cat .env", could_box()).await;
+    let secret = Some((HeldCause::Secrets, Some("cat .env".to_owned())));
+    assert_eq!((held(&open), advises(&open)), (secret.clone(), false), "an entry would let it read keys");
+    let cwd = place.request().cwd;
+    let params = TestParams { agent: "coder".to_owned(), command: "cat .env".to_owned(), cwd };
+    let tested = place.rig.host.test(&params).await;
+    assert_eq!((held(&tested.trace), advises(&tested.trace)), (secret, false), "the same at every door");
+    // An agent that has no box to run it in hears nothing of one.
+    assert_eq!(held(&hook_asks(&place, "cat .env", None).await), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -42,6 +42,14 @@ fn facts_are_about_every_command_of_a_request() {
 }
 
 #[test]
+fn what_a_shell_does_by_itself_is_no_program_that_was_not_found() {
+    let text = "set -e; . ./env; builtin umask 022; command ulimit -n 5; exec git push; trap 'make' EXIT";
+    assert_eq!(programs(&found(&["sh", "-c", text])), ["git"]);
+    // Without a shell a program of that name would be started.
+    assert_eq!(programs(&found(&["set", "-e"])), ["set?"]);
+}
+
+#[test]
 fn t03_a_container_with_the_machines_root_folder_is_shown_as_elevation() {
     let argv = ["docker", "run", "-v", "/:/host", "alpine", "chroot", "/host", "sh"];
     let container = found(&argv);

@@ -57,7 +57,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       same: '같은 하위 명령과 옵션, 같은 종류의 인수.',
       some: (flags) => `같은 하위 명령, 옵션 ${flags}개 중 아무거나, 같은 종류의 인수.`,
     },
-    brief: '다음번에는 다른 것을 망칠 수 있어 이 세션 동안 또는 최대 8시간만 보관합니다.',
+    brief: '다음번에도 해가 없는지 알 수 없어 이 세션 동안 또는 최대 8시간만 보관합니다.',
     briefTool: '이름만 무언가를 본다고 말하므로 이 세션 동안 또는 최대 8시간만 보관합니다.',
     parts: (n) => `규칙 ${n}개, 필요한 부분마다 하나씩:`,
     breadth: (matched, of) => `${of}개 중 ${matched}개`,

@@ -57,7 +57,7 @@ export const remember: Pick<Catalogue, 'sheet' | 'lasting' | 'reach'> = {
       same: '相同的子命令和选项，其余参数属于相同的种类。',
       some: (flags) => `相同的子命令，可带 ${flags} 个选项中的任意几个，其余参数属于相同的种类。`,
     },
-    brief: '下一次它可能破坏别的内容，因此只保留到这个会话结束，或最多 8 小时。',
+    brief: '不确定它下一次是否仍然无害，因此只保留到这个会话结束，或最多 8 小时。',
     briefTool: '只有它的名称表明它仅查看内容，因此只保留到这个会话结束，或最多 8 小时。',
     parts: (n) => `${n} 条规则，需要规则的每个部分各一条：`,
     breadth: (matched, of) => `${of} 条中 ${matched} 条`,
