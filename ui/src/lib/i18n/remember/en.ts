@@ -59,7 +59,7 @@ export const remember = {
           ? 'The same subcommand with or without one flag, and words of the same kinds.'
           : `The same subcommand with any of ${flags} flags, and words of the same kinds.`,
     },
-    brief: 'It is not known to be harmless another time: kept for this session, or 8 hours at most.',
+    brief: 'Not known to be harmless later: kept for this session, or 8 hours at most.',
     briefTool: 'Only its name says that it looks at something: kept for this session, or 8 hours at most.',
     parts: (n: number) => `${n} rules, one for each part that needs one:`,
     breadth: (matched: number, of: number) => `${matched} of ${of}`,
