@@ -19,7 +19,10 @@ fn allow_once_runs_exactly_what_was_shown_and_brings_back_its_output_and_exit_co
         app.allow_once()?;
         let finished = running.finish()?.expect_code(7)?;
         assert_eq!(finished.stdout, "a  b||$HOME|*|");
-        assert_eq!(finished.stderr, "oops\n");
+        // Before the command begins its caller hears that a person is asked.
+        let (waits, written) = finished.stderr.split_once('\n').unwrap_or_default();
+        assert!(waits.starts_with("countersign: this waits for a person's answer"), "{}", finished.stderr);
+        assert_eq!(written, "oops\n");
         assert_eq!(app.home.outcomes()?, [Outcome::AllowedOnce]);
         assert_eq!(app.home.entries("main")?, Vec::<serde_json::Value>::new());
 
