@@ -5,6 +5,7 @@ use crate::beyond::{self, Wanted, destinations, through_proc};
 use crate::facts::Facts;
 use crate::powers::{is_known, runs_others, talks};
 use crate::rules::{Moment, reads_by_its_name};
+use core::net::Ipv6Addr;
 use countersign_commands::analysis::{Analysis, Segment};
 use countersign_commands::command::carriers::rough;
 use countersign_commands::programs::Name;
@@ -69,16 +70,23 @@ fn may_talk(segment: &Segment) -> bool {
 /// `TCP:docs.rs:80`, `-hdocs.rs`, `/dev/tcp/docs.rs/80`. Blanks in an address are left out by who reads it.
 fn hosts_anywhere(segment: &Segment) -> Vec<String> {
     let mut found = Vec::new();
+    let words: Vec<&str> = segment.effective().iter().map(|word| word.text.as_str()).collect();
+    let is_talker = words.split_first().is_some_and(|(program, rest)| talks(&Name::of(program), rest));
     for word in segment.effective().iter().skip(1) {
-        let bare: String = word.text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
-        for text in [word.text.as_str(), bare.as_str()] {
-            let names = text.split(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c)));
-            found.extend(names.filter(|name| !name.is_empty()).map(str::to_owned));
-            let addresses = text.split(|c: char| !(c.is_ascii_hexdigit() || c == ':' || c == '.'));
-            found.extend(addresses.filter(|part| part.matches(':').count() > 1).map(str::to_owned));
+        let text: String = word.text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+        // An address says its host by itself, and to who talks by itself what has blanks is a sentence.
+        if text.contains("://") || (text.contains(' ') && is_talker) {
+            found.extend(hosts_in(&text));
+            continue;
         }
+        let parts = |inside: &'static str| {
+            let text = text.as_str();
+            text.split(move |c: char| !(c.is_ascii_alphanumeric() || inside.contains(c)))
+        };
+        found.extend(parts("._-").filter(|name| !name.is_empty()).map(str::to_owned));
+        found.extend(parts("._-:").filter(|part| part.parse::<Ipv6Addr>().is_ok()).map(str::to_owned));
         // Glued to the letter of a flag.
-        found.extend(word.text.strip_prefix('-').and_then(|rest| rest.get(1..)).map(str::to_owned));
+        found.extend(text.strip_prefix('-').and_then(|rest| rest.get(1..)).map(str::to_owned));
     }
     found.retain(|name| name != "0");
     // `nc 0 80` is this machine; elsewhere a nought is a number.

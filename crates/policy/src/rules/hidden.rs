@@ -15,6 +15,7 @@ use crate::facts::Facts;
 use crate::knowledge::{self, same};
 use crate::work;
 use countersign_commands::analysis::{Analysis, Operator, Segment, Word};
+use countersign_commands::command::carriers::carrier;
 use countersign_commands::command::carriers::rough::{self, PRINTED, Simple};
 use countersign_commands::command::{
     Language, Mode, PromptReason, ShellUse, StartUp, WrapperKind, is_assignment, moves, resolve,
@@ -48,6 +49,7 @@ pub(crate) fn may_be_hidden(
     segments().enumerate().any(|(at, segment)| {
         reads_commands(segment)
             || makes_names(segment)
+            || appends_words(segment, &refused)
             || is_any_called_otherwise(&refused, segment.effective())
             || (is_any_in(&refused, &Names::of(texts(analysis, at))) && !is_proven(analysis, segment, facts))
     })
@@ -89,6 +91,36 @@ fn texts(analysis: &Analysis, at: usize) -> Vec<&str> {
     texts
 }
 
+/// Whether words from the input come behind a program that starts them, or behind a refused one before it is
+/// said what that is to do: `xargs nice`, `xargs git`.
+fn appends_words(segment: &Segment, refused: &[Refused<'_>]) -> bool {
+    let words = || segment.words.iter().map(|word| word.text.as_str());
+    let appends = |word: &str| matches!(Name::of(word).as_str(), "xargs" | "gxargs" | "parallel" | "sem");
+    let Some(at) = words().position(appends) else { return false };
+    let named: Vec<&str> = words().skip(at + 1).filter(|word| !is_flag(word)).collect();
+    let starts = |word: &str| {
+        let name = Name::of(word);
+        name.is_shell() || name.is_multi_call() || carrier(&name).is_some()
+    };
+    let is_open = |rule: &Refused<'_>| {
+        named.iter().enumerate().any(|(at, word)| {
+            let name = Name::of(word);
+            let behind = named.get(at + 1..).unwrap_or_default();
+            let is_said =
+                name.as_str() == "git" && behind.first().is_some_and(|word| same::is_gits_own(word));
+            glob::matches(rule.program, name.as_str()) && !is_said && behind.len() <= rule.subcommand.len()
+        })
+    };
+    // Numbers behind a flag of a carrier are no program: `timeout 5`.
+    let last = named.iter().rev().find(|word| !word.starts_with(|c: char| c.is_ascii_digit()));
+    last.is_some_and(|word| starts(word)) || refused.iter().any(is_open)
+}
+
+/// Whether a word names the input, or another open file, of whoever reads it.
+fn is_input(word: &str) -> bool {
+    word == "-" || word.starts_with("/dev/") || word.starts_with("/proc/")
+}
+
 /// Whether a program that is given as text may put the name together of what it starts: no name in it says
 /// what that is.
 fn makes_names(segment: &Segment) -> bool {
@@ -96,6 +128,9 @@ fn makes_names(segment: &Segment) -> bool {
     let name = Name::of(&program.text);
     let texts = || arguments.iter().map(|word| word.text.as_str());
     match knowledge::program(name.as_str()).and_then(|program| program.names.first()) {
+        // Its program, or makefile, is its input.
+        Some(&("awk" | "sed" | "make")) if reads_its_program(&texts().collect::<Vec<_>>()) => true,
+        Some(&"make") => texts().any(|text| text.contains('=') && text.contains(['$', ' '])),
         Some(&"awk") => {
             let mut is_value = false;
             texts().any(|text| {
@@ -115,6 +150,14 @@ fn makes_names(segment: &Segment) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether `-f` names the input.
+fn reads_its_program(texts: &[&str]) -> bool {
+    let glued =
+        |text: &&str| ["-f", "--file="].iter().any(|flag| text.strip_prefix(flag).is_some_and(is_input));
+    let apart = |pair: &[&str]| matches!(pair, ["-f" | "--file" | "--makefile", file] if is_input(file));
+    texts.iter().any(glued) || texts.windows(2).any(apart)
 }
 
 /// Whether git is told to clone, which is the one of its subcommands whose `-u` names a program.
@@ -258,6 +301,10 @@ impl<'a> Names<'a> {
         let ends = |c: char| c.is_whitespace() || ENDS.contains(c);
         for part in text.split(ends).chain(text.split_whitespace()).filter(|part| !part.is_empty()) {
             add(part);
+            // `--rm` is a flag, `-xrm` may be one with a name behind it.
+            if part.starts_with("--") {
+                continue;
+            }
             add(part.trim_start_matches('-'));
             if let Some(glued) = part.strip_prefix('-').and_then(|rest| rest.get(1..)) {
                 add(glued);
@@ -270,7 +317,7 @@ impl<'a> Names<'a> {
 fn patterns(text: &str) -> impl Iterator<Item = String> {
     let ends = |c: char| c.is_whitespace() || PATTERN_ENDS.contains(c);
     let parts = text.split(ends).map(|part| part.rsplit('/').next().unwrap_or(part));
-    parts.filter(|part| part.contains(WILD) && part.contains(|c: char| !WILD.contains(&c))).map(|part| {
+    let patterns = parts.filter(|part| part.contains(WILD)).map(|part| {
         // A class is one letter of several, and what braces hold is any.
         let mut pattern = String::new();
         let mut closing = None;
@@ -284,7 +331,9 @@ fn patterns(text: &str) -> impl Iterator<Item = String> {
             }
         }
         pattern
-    })
+    });
+    // A sign alone may be anything, and so says nothing.
+    patterns.filter(|pattern| pattern.contains(char::is_alphanumeric))
 }
 
 /// Whether a text gives a letter by its number, as many languages read it: `\x72`, `\162`, `\u0072`.
@@ -308,7 +357,7 @@ fn reads_commands(segment: &Segment) -> bool {
         Some(ShellUse::Bare | ShellUse::Other) => true,
         // `sh -x` and `sh -s x` name no file either.
         Some(ShellUse::Script { operand }) => {
-            segment.effective().get(operand).is_none_or(|word| is_flag(&word.text) || word.text == "-")
+            segment.effective().get(operand).is_none_or(|word| is_flag(&word.text) || is_input(&word.text))
         }
         _ => false,
     };
@@ -318,7 +367,9 @@ fn reads_commands(segment: &Segment) -> bool {
 /// Whether a segment is known to start nothing that its words name. Where a repository lets git use helpers
 /// the part of an address before `::` names one, and `ext` starts what comes behind.
 fn is_proven(analysis: &Analysis, segment: &Segment, facts: &Facts) -> bool {
-    if segment.words.iter().any(|word| word.text.contains("::")) {
+    let is_make = segment.words.first().is_some_and(|word| Name::of(&word.text).as_str() == "make");
+    // What is assigned to a variable of `make` may be what a rule of its starts.
+    if segment.words.iter().any(|word| word.text.contains("::") || (is_make && word.text.contains('='))) {
         return false;
     }
     if analysis.is_harmless_builtin(segment) || moves(&segment.words) {

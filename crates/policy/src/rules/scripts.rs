@@ -286,13 +286,61 @@ pub(super) fn awk_prints(program: &str) -> bool {
         && !words(program).any(|word| AWK_ACTS.contains(&word))
 }
 
-/// Whether an `awk` program may start something, whatever the texts in it are put together to.
+/// Whether an `awk` program may start something that no text in it names: what is put together of several, or
+/// of what it reads. A pipe to or from one whole text starts what that says.
 pub(super) fn awk_may_start(program: &str) -> bool {
-    !is_readable(program)
-        || program.contains('@')
-        || program.replace("||", "").contains('|')
-        || words(program).any(|word| word == "system")
+    if !is_readable(program) {
+        return true;
+    }
+    let code = awk_code(program).replace("||", "");
+    let is_one_text = |(at, sign): (usize, &str)| {
+        let before = code.get(..at).unwrap_or_default().trim_end();
+        let behind = code.get(at + sign.len()..).unwrap_or_default().trim_start_matches(['&', ' ', '\t']);
+        let is_read = behind.starts_with("getline")
+            && before.strip_suffix(TEXT).is_some_and(|before| {
+                let before = before.trim_end();
+                before.is_empty() || before.ends_with(['{', ';', '(', '\n', '&'])
+            });
+        let is_written = behind.strip_prefix(TEXT).is_some_and(|rest| {
+            let rest = rest.trim_start_matches([' ', '\t']);
+            rest.is_empty() || rest.starts_with(['}', ';', '\n'])
+        });
+        is_read || is_written
+    };
+    let is_told = code.match_indices('|').all(is_one_text);
+    !is_told || code.contains('@') || words(&code).any(|word| word == "system")
 }
+
+/// An `awk` program with one sign in place of each text and each pattern, as far as these are told apart from
+/// divisions for certain. A pipe stands for what does not end.
+fn awk_code(program: &str) -> String {
+    let mut code = String::with_capacity(program.len());
+    let mut rest = program.chars();
+    while let Some(next) = rest.next() {
+        let before = code.trim_end_matches([' ', '\t']);
+        let is_pattern =
+            next == '/' && (before.is_empty() || before.ends_with(['(', ',', '~', '{', ';', '!', '&', '\n']));
+        if next != '"' && !is_pattern {
+            code.push(next);
+            continue;
+        }
+        let mut is_escaped = false;
+        let end = rest.find(|c| {
+            let ends = (*c == next && !is_escaped) || *c == '\n';
+            is_escaped = *c == '\\' && !is_escaped;
+            ends
+        });
+        code.push(match (end == Some(next), next) {
+            (false, _) => '|',
+            (true, '"') => TEXT,
+            (true, _) => '/',
+        });
+    }
+    code
+}
+
+/// Stands for a text of an `awk` program.
+const TEXT: char = '"';
 
 /// Whether every `>` compares. After `print` it writes; where a string or an expression came before, it
 /// counts as writing, because what looks like the end of a statement could be part of these. A line end ends

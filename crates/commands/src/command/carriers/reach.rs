@@ -186,6 +186,9 @@ impl<K: Fn(&Name) -> bool> Look<K> {
                 if let Some(at) = texts.iter().position(is_flag) {
                     self.anywhere(arguments.get(at + 1..).unwrap_or_default(), depth);
                 }
+                // What is found is the program.
+                let is_found = |pair: &[&str]| matches!(pair, [flag, "{}"] if is_flag(flag));
+                self.found.unseen |= texts.windows(2).any(is_found);
                 // `fd -xrm`: the program may stand behind the letter.
                 for (at, word) in texts.iter().enumerate() {
                     let glued = flags.split(' ').filter(|flag| flag.len() == "-x".len() && *flag != "--");

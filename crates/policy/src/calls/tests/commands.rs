@@ -105,6 +105,8 @@ fn a_refusal_of_a_host_reaches_it_however_a_command_writes_it() {
             "grep -r https://docs.rs .",
             "curl https://mydocs.rs",
             "curl https://docs.rs.example",
+            "curl https://x.example/docs.rs",
+            "curl -d 'see docs.rs' x.example",
         ],
     );
     check(
@@ -134,6 +136,8 @@ fn a_refusal_of_a_host_reaches_it_however_a_command_writes_it() {
             "curl https://1.2.3.4/",
             "curl https://a.example/127",
             "sleep 0",
+            "cargo test rules::rm",
+            "tool a::b",
         ],
     );
 }
