@@ -202,10 +202,13 @@ const QUIET_MS = [700];
 /** Longest wait for what a page has to do. It says that a test fails, and never how fast the machine is. */
 const PATIENCE_MS = 120_000;
 
-/** Sets the page's clock to so many seconds before the end of the request that came first, and has it stand there. */
+/**
+ * Sets the page's clock so that the request that came first has this many seconds left, and has it stand there. It is
+ * half a second late: the page goes by the app's clock, which it reads some milliseconds after the app did.
+ */
 export function left(tab, seconds) {
   return tab.evaluate((seconds) => {
-    const now = window.mock.cards[0].expiresAtMs - seconds * 1_000;
+    const now = window.mock.cards[0].expiresAtMs - seconds * 1_000 + 500;
     Date.now = () => now;
   }, seconds);
 }
