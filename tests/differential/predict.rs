@@ -14,11 +14,14 @@ pub(crate) struct Prediction<'a> {
     pub(crate) succeeds: bool,
 }
 
-/// Whether everything that runs is a printer or does not exist. A literal substitution needs a real `cat`.
+/// Whether everything that runs is a printer or does not exist, and which of them run is told here. A literal
+/// substitution needs a real `cat`; what a conditional runs is compared where trees of commands are made up
+/// (`crates/policy/tests/extensions.rs`).
 pub(crate) fn is_predictable(script: &Script) -> bool {
-    let is_literal =
-        |(extension, _): &(Extension, Range<usize>)| *extension == Extension::LiteralSubstitution;
-    !script.extensions.iter().any(is_literal)
+    let is_other = |(extension, _): &(Extension, Range<usize>)| {
+        matches!(extension, Extension::LiteralSubstitution | Extension::Conditional)
+    };
+    !script.extensions.iter().any(is_other)
         && script.commands.iter().all(|command| {
             let name = command.words[0].text.as_str();
             let assigned = command.assignments.iter().any(|word| !word.text.starts_with("V_"));

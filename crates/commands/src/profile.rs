@@ -49,7 +49,7 @@ pub enum Extension {
 
 impl Extension {
     /// Every one of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::LiteralOutput,
         Self::PlainAssignments,
         Self::FindReaders,
@@ -65,6 +65,7 @@ impl Extension {
         Self::Text(shell::Extension::KnownVariable),
         Self::Text(shell::Extension::DoubleBracket),
         Self::Text(shell::Extension::InputFile),
+        Self::Text(shell::Extension::Conditional),
     ];
 
     /// The word for settings, such as `null-device`.

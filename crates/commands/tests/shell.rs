@@ -113,7 +113,20 @@ fn extensions_are_named_where_they_stand() {
         [("group", "(a; { b; })"), ("group", "{ b; }")],
         "groups are in the order in which they open"
     );
+    assert_eq!(
+        extensions("if a; then b; elif c; then d; else e; fi 2>&1 && f"),
+        [
+            ("conditional", "if"),
+            ("conditional", "then"),
+            ("conditional", "elif"),
+            ("conditional", "then"),
+            ("conditional", "else"),
+            ("conditional", "fi"),
+            ("stream-duplicate", "2>&1"),
+        ]
+    );
     let reasons = [
+        (Extension::Conditional, OpaqueReason::If),
         (Extension::StreamDuplicate, OpaqueReason::Redirect),
         (Extension::NullDevice, OpaqueReason::Redirect),
         (Extension::LineContinuation, OpaqueReason::LineContinuation),
@@ -228,7 +241,21 @@ fn what_a_shell_would_compute_or_run_is_refused() {
         ("a <<E\nE", R::Heredoc, "<"),
         ("a <<<b", R::HereString, "<"),
         ("a & b", R::Background, "&"),
-        ("if a; then b; fi", R::If, "if"),
+        ("if a; then b", R::If, "if"),
+        ("if a then b; fi", R::If, "if"),
+        ("if a; then b; fi | c", R::If, "if"),
+        ("a | if b; then c; fi", R::If, "if"),
+        ("if a; then; fi", R::If, "if"),
+        ("if a; then b; else c; elif d; then e; fi", R::If, "if"),
+        ("if a; then b; else c; else d; fi", R::If, "if"),
+        ("if a; then (b; fi)", R::If, "if"),
+        ("if a; then b & fi", R::If, "if"),
+        ("if a; then b; fi c", R::If, "if"),
+        ("if a; then b; fi > c", R::If, "if"),
+        ("! if a; then b; fi", R::If, "if"),
+        ("x; if a; then $b; fi", R::If, "if"),
+        ("a; then b; fi", R::SyntaxError, "then"),
+        ("{ fi; }", R::SyntaxError, "fi"),
         ("for a in b; do c; done", R::For, "for"),
         ("until a; do b; done", R::While, "until"),
         ("case a in b) c;; esac", R::Case, "case"),

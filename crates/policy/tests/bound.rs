@@ -5,6 +5,7 @@
 use crate::support;
 use crate::support::shells;
 use countersign_commands::analysis::{Analysis, Operator, Segment, analyze_text};
+use countersign_commands::shell::Extension;
 use countersign_policy::bind::{Bound, bind};
 use countersign_policy::facts::Facts;
 use proptest::prelude::*;
@@ -131,7 +132,8 @@ fn check(text: &str) -> bool {
     let analysis = analyze_text(text);
     let Ok(Bound::Shell { text: bound, .. }) = bind(&analysis, &facts(&analysis)) else { return false };
     let status = analysis.segments.iter().flat_map(|segment| &segment.words).any(|word| word.expands);
-    let grouped = bound.contains(['(', '{', '|']);
+    let has_conditional = analysis.extensions.iter().any(|(used, _)| *used == Extension::Conditional);
+    let grouped = bound.contains(['(', '{', '|']) || has_conditional;
     let allowed: Vec<Vec<String>> = analysis.segments.iter().filter_map(list).collect();
     for shell in shells() {
         let started = started(shell, &bound);
@@ -165,6 +167,10 @@ fn chains_groups_and_redirections_start_what_was_analysed() {
         "echo hello && printf '%s\\n' x && one '!!' 'a=b'",
         "[ -n x ] && one y; test x = y || two z",
         "time one a; two b",
+        "if one a; then two b; fi",
+        "if fail a; then two b; else one 'c d'; fi 2>&1",
+        "if fail a\nthen two b\nelif ! fail x; then one c; else fail d; fi && one e",
+        "if [ -n x ]; then if one a; then two b; fi; else one c; fi; two d",
         "one a;\r\ntwo b",
         "one \\\n a && two",
     ] {
@@ -201,6 +207,10 @@ const COMMANDS: &[&str] = &[
     "! one",
     "(one",
     "{ two",
+    "if one",
+    "then two",
+    "else one",
+    "fi && one",
     "LC_ALL=C one",
     "echo",
     "printf '%s'",
@@ -249,5 +259,6 @@ const WORDS: &[&str] = &[
     "",
 ];
 
-const JOINTS: &[&str] =
-    &[" && ", " || ", "; ", "\n", " | ", " |& ", "&&", ";", " # c\n", "\r\n", ") && ", "; } && ", " "];
+const JOINTS: &[&str] = &[
+    " && ", " || ", "; ", "\n", " | ", " |& ", "&&", ";", " # c\n", "\r\n", ") && ", "; } && ", "; fi; ", " ",
+];

@@ -182,10 +182,18 @@ proptest! {
     }
 
     #[test]
-    fn groups_run_the_commands_in_them_in_the_order_of_the_text(tree in tree()) {
+    fn groups_and_conditionals_run_the_commands_in_them_in_the_order_of_the_text(tree in tree()) {
         let text = tree.text();
-        prop_assume!(text.contains(['(', '{']));
-        let analysis = understood(&text, shell::Extension::Group);
+        let has = [(text.contains(['(', '{']), shell::Extension::Group), (text.contains("if "), shell::Extension::Conditional)];
+        let used = has.into_iter().filter(|(has, _)| *has).map(|(_, extension)| Extension::Text(extension));
+        let profile = Profile::Attentive(used.clone().fold(Extensions::NONE, Extensions::with));
+        prop_assume!(used.clone().next().is_some());
+        for extension in used {
+            let without = analyze_text_as(&text, Profile::Attentive(Extensions::ALL.without(extension)));
+            prop_assert!(without.opaque.is_some(), "{:?} does not need {:?}", &text, extension);
+        }
+        let analysis = analyze_text_as(&text, profile);
+        prop_assert!(analysis.opaque.is_none(), "{:?}: {:?}", &text, &analysis.opaque);
         let mut leaves = Vec::new();
         tree.leaves(&mut leaves);
         let (mut expected, ours) = (Vec::new(), arguments(&analysis));
@@ -283,6 +291,7 @@ fn each_extension_of_texts_is_enough_for_its_texts_and_needed_for_them() {
         ("show \"$(cat <<'EOF'\na\nEOF\n)\"", shell::Extension::LiteralSubstitution),
         ("(show a)", shell::Extension::Group),
         ("# show a", shell::Extension::Comments),
+        ("if show a; then show b; fi", shell::Extension::Conditional),
     ] {
         understood(text, extension);
     }
@@ -302,6 +311,7 @@ enum Tree {
     Leaf { number: u8, fails: bool },
     Join { first: Box<Self>, operator: &'static str, second: Box<Self> },
     Group { open: &'static str, inside: Box<Self>, close: &'static str },
+    If { condition: Box<Self>, then: Box<Self>, otherwise: Option<Box<Self>>, joint: &'static str },
 }
 
 impl Tree {
@@ -310,6 +320,23 @@ impl Tree {
             Self::Leaf { number, fails } => format!("{} {number}", if *fails { "miss" } else { "show" }),
             Self::Join { first, operator, second } => format!("{}{operator}{}", first.text(), second.text()),
             Self::Group { open, inside, close } => format!("{open}{}{close}", inside.text()),
+            Self::If { condition, then, otherwise, joint } => {
+                let rest = match otherwise.as_deref() {
+                    // The same conditional, in other words.
+                    Some(Self::If { .. }) if *joint == ";\n" => {
+                        let inner = otherwise.as_deref().map(Self::text).unwrap_or_default();
+                        return format!(
+                            "if {}{joint}then {}{joint}el{}",
+                            condition.text(),
+                            then.text(),
+                            inner
+                        );
+                    }
+                    Some(otherwise) => format!("else {}{joint}", otherwise.text()),
+                    None => String::new(),
+                };
+                format!("if {}{joint}then {}{joint}{rest}fi", condition.text(), then.text())
+            }
         }
     }
 
@@ -321,6 +348,11 @@ impl Tree {
                 second.leaves(found);
             }
             Self::Group { inside, .. } => inside.leaves(found),
+            Self::If { condition, then, otherwise, .. } => {
+                condition.leaves(found);
+                then.leaves(found);
+                otherwise.iter().for_each(|otherwise| otherwise.leaves(found));
+            }
         }
     }
 
@@ -340,6 +372,11 @@ impl Tree {
                 }
             }
             Self::Group { inside, .. } => inside.run(ran),
+            Self::If { condition, then, otherwise, .. } => match (condition.run(ran), otherwise) {
+                (true, _) => then.run(ran),
+                (false, Some(otherwise)) => otherwise.run(ran),
+                (false, None) => true,
+            },
         }
     }
 }
@@ -356,7 +393,17 @@ fn tree() -> impl Strategy<Value = Tree> {
             (any::<u8>(), any::<bool>()).prop_map(|(number, fails)| Tree::Leaf { number, fails }),
             group,
         ];
+        let joints: &[&str] = &["; ", "\n", ";\n"];
+        let conditional =
+            (inner.clone(), inner.clone(), prop::option::of(inner.clone()), prop::sample::select(joints))
+                .prop_map(|(condition, then, otherwise, joint)| Tree::If {
+                    condition: Box::new(condition),
+                    then: Box::new(then),
+                    otherwise: otherwise.map(Box::new),
+                    joint,
+                });
         let joints: &[&str] = &[" && ", " || "];
+        let single = prop_oneof![2 => single, 1 => conditional];
         (inner, prop::sample::select(joints), single).prop_map(|(first, operator, second)| Tree::Join {
             first: Box::new(first),
             operator,

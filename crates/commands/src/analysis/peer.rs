@@ -45,7 +45,7 @@ pub(super) fn parse(text: &str) -> Result<Reading, Opaque> {
     }
     let mut draft = Draft::of(text);
     for _ in 0..PATCHES {
-        match without_tests(shell::parse(&draft.patched)) {
+        match as_the_peer(shell::parse(&draft.patched)) {
             Ok(script) if draft.glued_negation(&script) => {}
             Ok(script) => return draft.finished(script),
             Err(opaque) => draft.patch(opaque)?,
@@ -54,12 +54,17 @@ pub(super) fn parse(text: &str) -> Result<Reading, Opaque> {
     Err(Opaque { reason: OpaqueReason::TooLong, span: 0..text.len() })
 }
 
-/// A reading that has no test between double brackets: to the peer these are a program and its words.
-fn without_tests(parsed: Result<Script, Opaque>) -> Result<Script, Opaque> {
+/// A reading without what the peer reads otherwise: a test between double brackets is a program and its words
+/// to it, and a conditional nothing that it takes apart.
+fn as_the_peer(parsed: Result<Script, Opaque>) -> Result<Script, Opaque> {
     let script = parsed?;
-    let is_test = |(used, _): &&(shell::Extension, Range<usize>)| *used == shell::Extension::DoubleBracket;
-    match script.extensions.iter().find(is_test) {
-        Some((_, span)) => Err(Opaque { reason: OpaqueReason::Compound, span: span.start..span.start + 1 }),
+    let unread = script.extensions.iter().find_map(|(used, span)| match used {
+        shell::Extension::DoubleBracket => Some((used.reason(), span.start..span.start + 1)),
+        shell::Extension::Conditional => Some((used.reason(), span.clone())),
+        _ => None,
+    });
+    match unread {
+        Some((reason, span)) => Err(Opaque { reason, span }),
         None => Ok(script),
     }
 }

@@ -117,6 +117,9 @@ pub enum Extension {
     /// `< notes.txt`: a file as input, taken for a `cat` of it in a pipe, by which it is judged. The span
     /// covers sign and name.
     InputFile,
+    /// `if`, `then`, `elif`, `else` and `fi` around commands: some of the same commands run, in their order.
+    /// A span for each of these words.
+    Conditional,
 }
 
 impl Extension {
@@ -134,6 +137,7 @@ impl Extension {
             Self::KnownVariable => "known-variable",
             Self::DoubleBracket => "double-bracket",
             Self::InputFile => "input-file",
+            Self::Conditional => "conditional",
         }
     }
 
@@ -144,6 +148,7 @@ impl Extension {
             Self::LineContinuation => OpaqueReason::LineContinuation,
             Self::ExitStatus | Self::KnownVariable => OpaqueReason::DynamicArgument,
             Self::DoubleBracket => OpaqueReason::Compound,
+            Self::Conditional => OpaqueReason::If,
             Self::LiteralSubstitution => OpaqueReason::CommandSubstitution,
             Self::Comments => OpaqueReason::Empty,
             Self::Group => OpaqueReason::Group,

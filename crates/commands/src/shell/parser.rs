@@ -13,8 +13,9 @@ pub(super) fn parse(text: &str) -> Result<Script, Opaque> {
         groups: Vec::new(),
         operator: None,
         expected: Expected::Any,
+        behind_conditional: false,
     };
-    while parser.step()? == Progress::More {}
+    while parser.step().map_err(|unclear| parser.as_of_the_conditional(unclear))? == Progress::More {}
     let Parser { lexer, commands, .. } = parser;
     let mut extensions = lexer.extensions;
     extensions.sort_by_key(|(_, span)| span.start);
@@ -28,6 +29,8 @@ struct Parser<'a> {
     /// What joins the next command to the one before.
     operator: Option<Operator>,
     expected: Expected,
+    /// Whether the last thing was the end of a conditional.
+    behind_conditional: bool,
 }
 
 /// A group that is not closed yet.
@@ -39,7 +42,19 @@ struct Group {
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Opener {
     Brace,
+    Conditional(Part),
     Parenthesis,
+}
+
+/// Which part of a conditional is read.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Part {
+    /// Behind `if` and `elif`.
+    Condition,
+    /// Behind `then`.
+    Then,
+    /// Behind `else`.
+    Else,
 }
 
 /// What may come next.
@@ -81,6 +96,12 @@ impl Parser<'_> {
 
     /// After a command: an operator, or the end of the group or the text.
     fn joint(&mut self, token: Token) -> Result<Progress, Opaque> {
+        let is_pipe = matches!(token.kind, TokenKind::Operator(Operator::Pipe | Operator::PipeBoth));
+        if is_pipe && self.behind_conditional {
+            // Which of its commands feeds the pipe is not known.
+            return Err(opaque(OpaqueReason::If, token.span));
+        }
+        self.behind_conditional &= matches!(token.kind, TokenKind::Redirection);
         let (operator, expected) = match token.kind {
             TokenKind::Operator(operator) => (operator, Expected::Command),
             TokenKind::Semicolon | TokenKind::Newline => (Operator::Then, Expected::Any),
@@ -143,9 +164,56 @@ impl Parser<'_> {
         match word.text.as_str() {
             "{" => self.open(Opener::Brace, word.span),
             "}" if self.expected == Expected::Any => self.close(Opener::Brace, word.span),
+            "if" => self.conditional(word.span),
+            "then" | "elif" | "else" | "fi" if self.expected == Expected::Any => self.next_part(&word),
             "!" => self.negated(word.span),
             _ => self.simple_command(Start::Word(word)),
         }
+    }
+
+    /// What is not understood behind an `if` makes the whole conditional unclear.
+    fn as_of_the_conditional(&self, unclear: Opaque) -> Opaque {
+        let mut extensions = self.lexer.extensions.iter();
+        let first = extensions.find(|(extension, _)| *extension == Extension::Conditional);
+        first.map_or(unclear, |(_, span)| opaque(OpaqueReason::If, span.clone()))
+    }
+
+    fn conditional(&mut self, span: Range<usize>) -> Result<Progress, Opaque> {
+        if matches!(self.operator, Some(Operator::Pipe | Operator::PipeBoth)) {
+            // Which of its commands reads the pipe is not known.
+            return Err(opaque(OpaqueReason::If, span));
+        }
+        self.lexer.extend(Extension::Conditional, span.clone());
+        self.open(Opener::Conditional(Part::Condition), span)
+    }
+
+    /// What comes next in the innermost group, which has to be a conditional.
+    fn next_part(&mut self, word: &Word) -> Result<Progress, Opaque> {
+        let unclear = || opaque(OpaqueReason::SyntaxError, word.span.clone());
+        let group = self.groups.last_mut().ok_or_else(unclear)?;
+        let Opener::Conditional(part) = group.opener else { return Err(unclear()) };
+        self.expected = match (part, word.text.as_str()) {
+            (Part::Condition, "then") => {
+                group.opener = Opener::Conditional(Part::Then);
+                Expected::Command
+            }
+            (Part::Then, "elif") => {
+                group.opener = Opener::Conditional(Part::Condition);
+                Expected::Command
+            }
+            (Part::Then, "else") => {
+                group.opener = Opener::Conditional(Part::Else);
+                Expected::Command
+            }
+            (Part::Then | Part::Else, "fi") => {
+                self.groups.pop();
+                self.behind_conditional = true;
+                Expected::Joint
+            }
+            _ => return Err(unclear()),
+        };
+        self.lexer.extend(Extension::Conditional, word.span.clone());
+        Ok(Progress::More)
     }
 
     /// `!` before a pipeline. Elsewhere, twice, or before a group shells differ or the status has
@@ -301,6 +369,7 @@ impl Opener {
     const fn reason(self) -> OpaqueReason {
         match self {
             Self::Brace => OpaqueReason::Group,
+            Self::Conditional(_) => OpaqueReason::If,
             Self::Parenthesis => OpaqueReason::Subshell,
         }
     }

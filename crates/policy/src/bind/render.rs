@@ -70,7 +70,7 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
             Extension::NullDevice if source.starts_with('&') => {
                 pieces.push((span.clone(), ">/dev/null 2>&1".to_owned()));
             }
-            Extension::NullDevice => pieces.push((span.clone(), source.to_owned())),
+            Extension::NullDevice | Extension::Conditional => pieces.push((span.clone(), source.to_owned())),
             // Words and gaps are written anew anyway.
             Extension::LineContinuation
             | Extension::ExitStatus
@@ -151,9 +151,14 @@ fn says_the_same(text: &str, analysis: &Analysis, steps: &[Step]) -> bool {
     let groups = |extensions: &[(Extension, Range<usize>)]| {
         extensions.iter().filter(|(extension, _)| *extension == Extension::Group).count()
     };
+    let conditionals = |text: &str, extensions: &[(Extension, Range<usize>)]| -> Vec<Option<String>> {
+        let words = extensions.iter().filter(|(extension, _)| *extension == Extension::Conditional);
+        words.map(|(_, span)| text.get(span.clone()).map(str::to_owned)).collect()
+    };
     script.dialect == Dialect::Posix
         && script.commands.len() == analysis.segments.len()
         && groups(&script.extensions) == groups(&analysis.extensions)
+        && conditionals(text, &script.extensions) == conditionals(&analysis.source, &analysis.extensions)
         && script.commands.iter().zip(&analysis.segments).zip(steps).all(|((command, segment), step)| {
             let words = segment.words.iter().enumerate().skip(step.first());
             let wanted = words.map(|(index, word)| step.path_at(index).unwrap_or(&word.text));

@@ -306,6 +306,9 @@ fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<ReadingPlace>> {
     // Where a command stands behind the list if a move in it did not work.
     let mut else_here = Vec::new();
     let mut groups = Groups::of(analysis);
+    // A move in one may not have been made at all where the next command runs.
+    let has_conditional =
+        analysis.extensions.iter().any(|(extension, _)| *extension == shell::Extension::Conditional);
     let mut all = Vec::with_capacity(analysis.segments.len());
     for (at, segment) in analysis.segments.iter().enumerate() {
         groups.enter(segment, &mut here);
@@ -320,8 +323,10 @@ fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<ReadingPlace>> {
         let moved: Vec<ReadingPlace> =
             here.iter().map(|from| target(segment, from.as_deref(), &facts.home)).collect();
         // Only what needs the move to have worked runs in the new folder for certain.
-        let certain =
-            next == Some(Operator::And) && !segment.negated && segment.operator.is_none_or(is_alone);
+        let certain = next == Some(Operator::And)
+            && !segment.negated
+            && !has_conditional
+            && segment.operator.is_none_or(is_alone);
         if certain {
             else_here.append(&mut here);
             here = either(moved, Vec::new());
