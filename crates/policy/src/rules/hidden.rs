@@ -47,7 +47,7 @@ pub(crate) fn may_be_hidden(
         return true;
     }
     segments().enumerate().any(|(at, segment)| {
-        reads_commands(segment)
+        reads_commands(analysis, at, facts)
             || makes_names(segment)
             || appends_words(segment, &refused)
             || is_any_called_otherwise(&refused, segment.effective())
@@ -77,11 +77,14 @@ fn texts(analysis: &Analysis, at: usize) -> Vec<&str> {
             segment.candidate.wrappers.iter().any(|wrapper| wrapper.kind == WrapperKind::Package)
                 || segment.candidate.is_package_script();
         let is_clone = clones(segment.effective());
+        let program = segment.effective().first().map(|word| Name::of(&word.text));
+        let is_python = program.is_some_and(|name| name.as_str().starts_with("py"));
         for word in segment.words.iter().skip(1).map(|word| word.text.as_str()) {
             if is_run || word.contains(SIGNS) || word.contains("::") || word.contains(char::is_whitespace) {
                 texts.push(word);
             }
-            is_run |= word == "x" || RUN.contains(&word.trim_start_matches('-'));
+            is_run |=
+                word == "x" || RUN.contains(&word.trim_start_matches('-')) || (is_python && word == "-m");
             if let Some(program) = behind_u(word).filter(|_| is_clone) {
                 texts.push(program);
                 is_run |= program.is_empty();
@@ -97,7 +100,9 @@ fn appends_words(segment: &Segment, refused: &[Refused<'_>]) -> bool {
     let words = || segment.words.iter().map(|word| word.text.as_str());
     let appends = |word: &str| matches!(Name::of(word).as_str(), "xargs" | "gxargs" | "parallel" | "sem");
     let Some(at) = words().position(appends) else { return false };
-    let named: Vec<&str> = words().skip(at + 1).filter(|word| !is_flag(word)).collect();
+    // Behind `:::` come words like those of the input.
+    let named = words().skip(at + 1).take_while(|word| !word.starts_with(":::"));
+    let named: Vec<&str> = named.filter(|word| !is_flag(word)).collect();
     let starts = |word: &str| {
         let name = Name::of(word);
         name.is_shell() || name.is_multi_call() || carrier(&name).is_some()
@@ -117,7 +122,7 @@ fn appends_words(segment: &Segment, refused: &[Refused<'_>]) -> bool {
 }
 
 /// Whether a word names the input, or another open file, of whoever reads it.
-fn is_input(word: &str) -> bool {
+pub(crate) fn is_input(word: &str) -> bool {
     word == "-" || word.starts_with("/dev/") || word.starts_with("/proc/")
 }
 
@@ -154,8 +159,11 @@ fn makes_names(segment: &Segment) -> bool {
 
 /// Whether `-f` names the input.
 fn reads_its_program(texts: &[&str]) -> bool {
-    let glued =
-        |text: &&str| ["-f", "--file="].iter().any(|flag| text.strip_prefix(flag).is_some_and(is_input));
+    let glued = |text: &&str| match text.split_once('=') {
+        // A long option may be cut short.
+        Some((flag, file)) if flag.len() > "--".len() => "--file".starts_with(flag) && is_input(file),
+        _ => text.strip_prefix("-f").is_some_and(is_input),
+    };
     let apart = |pair: &[&str]| matches!(pair, ["-f" | "--file" | "--makefile", file] if is_input(file));
     texts.iter().any(glued) || texts.windows(2).any(apart)
 }
@@ -350,9 +358,12 @@ fn has_coded_letter(text: &str) -> bool {
     })
 }
 
-/// Whether a shell reads its commands from what is piped into it.
-fn reads_commands(segment: &Segment) -> bool {
-    let is_piped = matches!(segment.operator, Some(Operator::Pipe | Operator::PipeBoth));
+/// Whether the segment at this index has a shell that may read its commands from what is piped into it, or
+/// into the group that it is in.
+fn reads_commands(analysis: &Analysis, at: usize, facts: &Facts) -> bool {
+    let is_piped = |segment: &Segment| matches!(segment.operator, Some(Operator::Pipe | Operator::PipeBoth));
+    let segments = analysis.segments.get(..=at).unwrap_or_default();
+    let Some(segment) = segments.last().filter(|_| segments.iter().any(is_piped)) else { return false };
     let reads = match segment.candidate.shell {
         Some(ShellUse::Bare | ShellUse::Other) => true,
         // `sh -x` and `sh -s x` name no file either.
@@ -361,7 +372,10 @@ fn reads_commands(segment: &Segment) -> bool {
         }
         _ => false,
     };
-    is_piped && reads
+    // Behind what nobody looks through: `docker exec -i c sh`.
+    let last = segment.words.iter().rfind(|word| !is_flag(&word.text));
+    let is_shell = |word: &Word| Name::of(&word.text).is_shell();
+    reads || (last.is_some_and(is_shell) && !is_proven(analysis, segment, facts))
 }
 
 /// Whether a segment is known to start nothing that its words name. Where a repository lets git use helpers
@@ -408,17 +422,13 @@ fn is_quiet_command(simple: &Simple, refused: &[Refused<'_>], depth: usize) -> b
     }
     let candidate = resolve(&words);
     let effective = words.get(candidate.arguments..).unwrap_or_default();
-    let Some(program) = effective.first().map(|word| word.text.as_str()) else { return false };
-    if program.is_empty() || program.contains(MADE) || program.contains(PRINTED) {
+    // A sign is no name in a text: `[`.
+    let is_refused = |rule: &Refused<'_>| {
+        rule.subcommand.is_empty() && glob::matches(rule.program, Name::of(&first.text).as_str())
+    };
+    if refused.iter().any(is_refused) {
         return false;
     }
-    let takes_input = |word: &Word| ["-I", "-i", "--replace"].iter().any(|flag| word.text.starts_with(flag));
-    let is_clear = match candidate.mode {
-        Mode::Executable | Mode::ExactCommand => true,
-        Mode::PromptOnly(PromptReason::Carrier) => !effective.iter().any(takes_input),
-        Mode::PromptOnly(PromptReason::Builtin | PromptReason::PackageScript) => true,
-        Mode::PromptOnly(_) => false,
-    };
     let shell_is_quiet = match candidate.shell {
         None => true,
         Some(ShellUse::Inline {
@@ -430,7 +440,36 @@ fn is_quiet_command(simple: &Simple, refused: &[Refused<'_>], depth: usize) -> b
         Some(ShellUse::Script { .. }) => simple.piped == 0 && simple.text.is_none() && simple.read.is_empty(),
         Some(_) => false,
     };
-    is_clear && shell_is_quiet && !may_start(&words).unseen && !is_any_called_otherwise(refused, effective)
+    let is_sourced = candidate.mode == Mode::PromptOnly(PromptReason::Source);
+    names_its_program(&words)
+        && shell_is_quiet
+        && (is_sourced || !may_start(&words).unseen)
+        && !is_any_called_otherwise(refused, effective)
+}
+
+/// Whether the program that words start stands among them, written out.
+pub(crate) fn names_its_program(words: &[Word]) -> bool {
+    let candidate = resolve(words);
+    let effective = words.get(candidate.arguments..).unwrap_or_default();
+    let Some(program) = effective.first().map(|word| word.text.as_str()) else { return false };
+    if program.is_empty() || program.contains(PRINTED) || (program != "[" && program.contains(MADE)) {
+        return false;
+    }
+    let takes_input = |word: &Word| ["-I", "-i", "--replace"].iter().any(|flag| word.text.starts_with(flag));
+    let is_a_file = |word: &Word| !is_input(&word.text) && !word.text.contains(PRINTED);
+    match candidate.mode {
+        Mode::Executable | Mode::ExactCommand => true,
+        Mode::PromptOnly(PromptReason::Carrier) => !effective.iter().any(takes_input),
+        Mode::PromptOnly(PromptReason::Builtin | PromptReason::PackageScript) => true,
+        // Files with commands are not looked into.
+        Mode::PromptOnly(PromptReason::Source) => effective.get(1).is_some_and(is_a_file),
+        Mode::PromptOnly(PromptReason::BlockedWrapper) => {
+            let reached = may_start(words);
+            let is_named = |words: &Vec<Word>| names_its_program(words);
+            !reached.unseen && !reached.commands.is_empty() && reached.commands.iter().all(is_named)
+        }
+        Mode::PromptOnly(_) => false,
+    }
 }
 
 /// What shows that a word is more than a name or a path: a setting, a list, a script.

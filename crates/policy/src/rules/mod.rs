@@ -40,7 +40,7 @@ use std::path::Path;
 pub use crate::knowledge::same::is_gits_own;
 pub use describe::{as_refused, describe, said};
 pub(crate) use describe::{described, end};
-pub(crate) use hidden::may_be_hidden;
+pub(crate) use hidden::{is_input, may_be_hidden, names_its_program};
 pub use index::RuleIndex;
 pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder, longest_of};
 pub(crate) use places::aims_at_secrets;

@@ -4,7 +4,8 @@
 //! could be the program.
 
 use super::{
-    Argument, Invocation, Moment, RuleIndex, Ruling, found, handed, ladder::only_reads, names_its_tasks,
+    Argument, Invocation, Moment, RuleIndex, Ruling, found, handed, ladder::only_reads, names_its_program,
+    names_its_tasks,
 };
 use crate::facts::{Facts, ProgramFacts, ScriptFacts};
 use crate::knowledge;
@@ -12,7 +13,7 @@ use crate::powers::{is_known, runs_others};
 use crate::work;
 use countersign_commands::analysis::{Analysis, Operator, Segment, Word};
 use countersign_commands::command::carriers::{Reached, reached};
-use countersign_commands::command::{Mode, WrapperKind, moves};
+use countersign_commands::command::{Mode, PromptReason, WrapperKind, moves};
 use countersign_commands::profile::Extension;
 use countersign_commands::programs::Name;
 use countersign_commands::shell;
@@ -232,6 +233,10 @@ pub(crate) fn may_be_refused(
 
 /// What a segment could start besides the program that its own words lead to.
 fn reached_by(segment: &Segment) -> Reached {
+    let is_sourced = segment.candidate.mode == Mode::PromptOnly(PromptReason::Source);
+    if is_sourced && names_its_program(&segment.words) {
+        return Reached::default();
+    }
     let certain = segment.candidate.mode == Mode::Executable && !segment.candidate.is_package_script();
     let start = if certain { segment.candidate.arguments } else { 0 };
     may_start(segment.words.get(start..).unwrap_or_default())
