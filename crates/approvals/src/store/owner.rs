@@ -717,12 +717,12 @@ fn usable_socket((path, token): (String, SocketToken)) -> Result<(PathBuf, Socke
     }
 }
 
-/// A switch that nothing here would obey.
 /// Why the entry that an edit makes could never let anything run.
 fn idle(edit: &DocumentEdit) -> Option<Idle> {
     entry_never(&document::made_by(edit)?)
 }
 
+/// Whether an edit turns on a switch that nothing here would obey.
 fn allows_skills(edit: &DocumentEdit) -> bool {
     matches!(edit, DocumentEdit::SetPolicy { field: PolicyField::AutoAllowSkills, value: Some(value), .. } if value == "true")
 }

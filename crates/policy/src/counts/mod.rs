@@ -13,6 +13,7 @@ use crate::facts::{Facts, FileIdentity, FolderFacts, ProgramFacts, Reached, Repo
 use crate::rules::{self, Argument, Folders, Invocation, Moment, RuleIndex};
 use countersign_commands::analysis::{Analysis, analyze_text};
 use countersign_commands::command::PromptReason;
+use countersign_commands::programs::is_another_by_name;
 use countersign_protocol::counting::UncountedCause;
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::edits::EntryKind;
@@ -186,6 +187,11 @@ pub fn entry_now(entry: &Entry, machine: Machine<'_>) -> Option<Idle> {
         return None;
     }
     let found = (machine.find)(&expand_home(pattern, machine.home));
+    // Entries are compared with the file that really runs, and that one is other programs too.
+    let is_shared = |path: String| is_another_by_name(&path, pattern);
+    if is_path(pattern) && real(&found).is_some_and(is_shared) {
+        return Some(Idle { cause: UncountedCause::Unpinned, what: None });
+    }
     not_found(pattern, &found, machine.home).or_else(|| entry_on(entry, machine))
 }
 
@@ -197,7 +203,7 @@ fn not_found(program: &str, found: &ProgramFacts, home: &Path) -> Option<Idle> {
     let is_elsewhere = is_path(program)
         && *expand_home(program, home) != *path
         // Rules keep the link where that says which program it is.
-        && !countersign_commands::programs::is_another_by_name(&path, program);
+        && !is_another_by_name(&path, program);
     is_elsewhere.then_some(Idle { cause: UncountedCause::Elsewhere, what: Some(path) })
 }
 
@@ -220,7 +226,7 @@ fn rule_on(rule: &CommandRule, machine: Machine<'_>) -> Option<Idle> {
     let agent = if rule.agent == WILDCARD_AGENT { "agent" } else { &rule.agent };
     let moment =
         Moment { agent, session: rule.limits.session.as_deref(), now_ms: rule.created_at_ms, uses: &uses };
-    let local = LocalRules::Known { rules: &index, folders: &folders, moment };
+    let local = LocalRules::Known { rules: &index, folders: &folders, moment, is_unclear: false };
     let fits = |words: &[String], facts: &Facts| {
         let Some((typed, rest)) = words.split_first() else { return false };
         let unknown = ProgramFacts::default();

@@ -157,6 +157,9 @@ fn this_machine_has_a_say_in_whether_it_counts_now() {
     let find = |name: &str| match name {
         "here" | "/usr/bin/here" => made_up("/usr/bin/here", home),
         "/bin/here" => ProgramFacts { path: Some("/bin/here".into()), ..made_up("/usr/bin/here", home) },
+        "/home/ann/bin/cargo" => {
+            ProgramFacts { path: Some(name.into()), ..made_up("/home/ann/bin/rustup", home) }
+        }
         "box" => ProgramFacts { path: Some("/usr/bin/box".into()), ..made_up("/usr/bin/busybox", home) },
         "/home/ann/bin/own" | "own" => ProgramFacts { writable: true, ..made_up("/home/ann/bin/own", home) },
         _ => ProgramFacts::default(),
@@ -173,6 +176,8 @@ fn this_machine_has_a_say_in_whether_it_counts_now() {
     check("gone", Some(UncountedCause::Missing), Some(UncountedCause::Missing));
     check("box", Some(UncountedCause::StartsOthers), Some(UncountedCause::StartsOthers));
     check("own", Some(UncountedCause::Replaceable), None);
+    // A link to a file that is many programs: rules say which one, entries do not.
+    check("/home/ann/bin/cargo", None, Some(UncountedCause::Unpinned));
     check("~/bin/own", None, None);
     check("go*", None, None);
 }
