@@ -29,6 +29,22 @@ pub fn script_operand(argv: &[String]) -> Option<usize> {
     None
 }
 
+/// Whether `argv` gives an interpreter its program otherwise than in a file: among its arguments, or as its
+/// input. A question for its version or its help brings none, nor does a module.
+pub fn brings_its_text(argv: &[String]) -> bool {
+    let Some((program, arguments)) = argv.split_first() else { return false };
+    let name = Name::of(program);
+    if name.is_shell() || !name.is_interpreter() {
+        return false;
+    }
+    if Interpreter::of(program).is_none() {
+        return arguments.iter().any(|word| CODE.contains(&word.as_str()));
+    }
+    let says = |word: &String| matches!(word.as_str(), "--version" | "--help" | "-V" | "-v" | "-h" | "-m");
+    script_operand(argv).is_none() && !arguments.first().is_some_and(says)
+        || arguments.first().is_some_and(|word| word == "eval")
+}
+
 /// Index among the words of `segment` of the file that certainly is what its interpreter or shell runs.
 pub fn script_word(segment: &Segment) -> Option<usize> {
     if !segment.candidate.wrappers.is_empty() {
@@ -114,6 +130,9 @@ fn says_it_all(program: &str, arguments: &[&str]) -> bool {
 /// Modules of Python that run the tests of the project in the folder. Any other could be replaced by a file
 /// there of its name.
 const MODULES: &[&str] = &["pytest", "unittest"];
+
+/// Arguments of interpreters behind which their programs stand.
+const CODE: &[&str] = &["-E", "-c", "-e", "--command", "--eval", "--execute", "eval"];
 
 /// How a family of interpreters names its script.
 struct Interpreter {

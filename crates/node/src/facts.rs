@@ -2,6 +2,7 @@
 //! script it means.
 
 mod below;
+mod disk;
 mod git;
 mod identity;
 mod names;
@@ -18,6 +19,7 @@ use countersign_policy::facts::{
 };
 use countersign_policy::rules;
 use countersign_policy::surroundings::{Look, Wanted, looks};
+pub(crate) use disk::Disk;
 #[cfg(fuzzing)]
 pub(crate) use git::submodules_of_index;
 use identity::{Content, Room};
@@ -180,11 +182,6 @@ fn folder(given: &Path) -> Option<FolderFacts> {
     rustix::fs::accessat(CWD, &real_path, Access::EXEC_OK, AtFlags::EACCESS).ok()?;
     let stat = rustix::fs::fstat(&opened).ok()?;
     Some(FolderFacts { given: given.to_owned(), real_path, dev: stat.st_dev, ino: stat.st_ino })
-}
-
-/// Where a path leads, or the path itself where nothing is there. Blocking.
-pub(crate) fn real_path(path: &Path) -> PathBuf {
-    real::path(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Real paths of folders; those that cannot be followed are missing. Blocking.

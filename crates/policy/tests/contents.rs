@@ -83,7 +83,7 @@ impl Machine {
             facts: &facts,
             policy: &policy,
             entries: &EntryIndex::default(),
-            local: LocalRules::Known { rules: &index, folders: &folders, moment },
+            local: LocalRules::Known { rules: &index, folders: &folders, moment, is_unclear: false },
             trust: &Trust::default(),
             walls: Walls::None,
             unusual_env: &[],

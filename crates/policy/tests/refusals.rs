@@ -38,7 +38,7 @@ fn judge(case: &Case) -> String {
         facts: &world.facts,
         policy: &world.policy,
         entries: &world.entries(),
-        local: LocalRules::Known { rules: &index, folders: &folders, moment },
+        local: LocalRules::Known { rules: &index, folders: &folders, moment, is_unclear: false },
         trust: &world.trust,
         walls: Walls::None,
         unusual_env: &[],

@@ -98,7 +98,7 @@ ui_words! {
         Unbound,
         /// It overrides the environment in a way that no rule covers.
         Environment,
-        /// It hides what it runs, and a rule of the person's may refuse that.
+        /// It hides what it runs or does, and a rule of the person's may refuse that.
         MayBeRefused,
         /// Another program asks for a person's word.
         PeerAsks,

@@ -170,7 +170,7 @@ ui_words! {
     pub enum RuleStanding {
         /// One allows it.
         Allows,
-        /// It hides what it runs, and one may refuse that.
+        /// It hides what it runs or does, and one may refuse that.
         MayRefuse,
         /// One refuses it.
         Refuses,

@@ -269,9 +269,9 @@ fn rule_standing(standing: RuleStanding, language: Language) -> &'static str {
     match standing {
         RuleStanding::Allows => language.pick("your rule allows it", "您的规则允许它", "내 규칙이 허용함"),
         RuleStanding::MayRefuse => language.pick(
-            "it hides what it runs, and a rule of yours may refuse that",
-            "它隐藏了实际运行的内容，而您的规则可能会拒绝",
-            "실행 내용을 숨기고 있으며 내 규칙이 거부할 수 있음",
+            "it hides what it runs or does, and a rule of yours may refuse that",
+            "它隐藏了实际运行或改动的内容，而您的规则可能会拒绝",
+            "실행하거나 바꾸는 내용을 숨기고 있으며 내 규칙이 거부할 수 있음",
         ),
         RuleStanding::Refuses => language.pick("your rule refuses it", "您的规则拒绝它", "내 규칙이 거부함"),
         RuleStanding::Unreadable => language.pick(

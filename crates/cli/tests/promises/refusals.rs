@@ -238,6 +238,8 @@ fn a_refused_host_is_reached_by_no_parameter_and_no_command() -> Result<()> {
         ("claude-code Bash", bash("curl -s https://docs.rs/x"), Refused),
         ("claude-code WebFetch", fetched("https://other.example/x"), Runs),
         ("claude-code Bash", bash("curl -s https://other.example/x"), Runs),
+        ("claude-code Bash", bash("curl -s https://docs%2ers/x"), Asked),
+        ("claude-code Bash", bash("curl -K settings"), Asked),
     ];
     let below: &[Call<'_>] = &[
         ("claude-code WebFetch", fetched("https://a.b.evil.example/x"), Refused),
@@ -274,6 +276,12 @@ fn refused_changes_are_made_by_no_tool_and_no_way_to_the_file() -> Result<()> {
                 ),
                 ("claude-code mcp__files__write_file", json!({ "path": "src/a", "content": "x" }), Refused),
                 ("claude-code Bash", bash("echo x > src/a"), Refused),
+                ("claude-code Bash", bash("touch $PWD/src/a"), Asked),
+                ("claude-code Bash", bash("rm -rf ."), Asked),
+                ("claude-code Bash", bash("git checkout ."), Asked),
+                ("claude-code Bash", bash("echo 'touch src/a' | sh"), Asked),
+                ("claude-code Bash", bash("ln -s src x && touch x/a"), Asked),
+                ("claude-code Bash", bash("touch a.txt && cat src/*"), Runs),
                 ("claude-code Write", file("a.txt"), Runs),
             ],
         ),

@@ -68,7 +68,12 @@ impl Host {
                         facts: &recalled.facts,
                         policy: &in_force.policy,
                         entries: &in_force.entries,
-                        local: LocalRules::Known { rules: &rules, folders: &recalled.folders, moment },
+                        local: LocalRules::Known {
+                            rules: &rules,
+                            folders: &recalled.folders,
+                            moment,
+                            is_unclear: false,
+                        },
                         trust: &trust,
                         walls: Walls::None,
                         unusual_env: &[],
@@ -139,7 +144,12 @@ impl Host {
                 let moment =
                     Moment { agent: past.agent.as_str(), session: None, now_ms, uses: &current.uses };
                 let local = match current.is_known() {
-                    true => LocalRules::Known { rules: &current.index, folders: &recalled.folders, moment },
+                    true => LocalRules::Known {
+                        rules: &current.index,
+                        folders: &recalled.folders,
+                        moment,
+                        is_unclear: false,
+                    },
                     false => LocalRules::Unreadable,
                 };
                 let evaluation = evaluate(

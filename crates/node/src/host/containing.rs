@@ -220,7 +220,7 @@ impl Host {
         judged: &Judged,
     ) -> Option<(OwnRules, Around, Evaluation)> {
         let Judged { analysis, facts, policy, .. } = judged;
-        let own = self.own_rules(&checked.agent, checked.session.as_ref(), analysis, facts).await;
+        let own = self.own_rules(checked.who(), &checked.argv, analysis, facts).await;
         let around = self.around(checked.place(), facts, &own, policy.attendance()).await;
         let subject = Subject { local: own.local(), walls: around.walls(), ..judged.subject(checked) };
         let evaluation = evaluate(&subject, None);

@@ -436,8 +436,7 @@ impl Host {
             return Ok(contained);
         };
         // A rule that came while the person was looking refuses all the same.
-        judged.own =
-            self.own_rules(&checked.agent, checked.session.as_ref(), &judged.analysis, &judged.facts).await;
+        judged.own = self.own_rules(checked.who(), &checked.argv, &judged.analysis, &judged.facts).await;
         judged.refused_by_a_call(checked)?;
         let second = evaluate(&judged.subject(checked), Some(&answer));
         match second.verdict {
@@ -456,7 +455,7 @@ impl Host {
         if facts.cwd.is_none() {
             return Err(Refusal::unavailable(&NotRunnable::CwdUnavailable.to_string(), "cwd-unavailable"));
         }
-        let own = self.own_rules(&checked.agent, checked.session.as_ref(), &analysis, &facts).await;
+        let own = self.own_rules(checked.who(), &checked.argv, &analysis, &facts).await;
         let policy = checked.placement.policy(&in_force);
         let around = self.around(checked.place(), &facts, &own, policy.attendance()).await;
         Ok(Judged { analysis, facts, in_force, policy, trust, own, around, granted: None, unrecorded: None })
@@ -677,7 +676,7 @@ impl Handler for Host {
 impl Judged {
     /// Refuses a command that is seen to do what a rule about calls refuses.
     fn refused_by_a_call(&self, checked: &Checked) -> Result<(), Refusal> {
-        match self.own.refuses_what_it_does(&self.analysis, &checked.argv, &self.facts) {
+        match self.own.refuses_what_it_does() {
             Some(rule) => Err(denied(DenyReason::Rule, checked.origin).by_rule(&rule)),
             None => Ok(()),
         }

@@ -4,7 +4,7 @@ use super::{Host, Judged};
 use crate::facts;
 use countersign_approvals::rules::{Current, state};
 use countersign_commands::analysis::Analysis;
-use countersign_policy::calls::{self, CallFacts, CallRuling};
+use countersign_policy::calls::{self, CallFacts, CallRuling, Effects};
 use countersign_policy::evaluate::{Evaluation, Evidence, LocalRules, Verdict};
 use countersign_policy::facts::Facts;
 use countersign_policy::rules::{Folders, Moment, Ruling, as_refused, describe, rulings, visited};
@@ -24,6 +24,7 @@ pub(super) struct OwnRules {
     agent: AgentId,
     session: Option<SessionKey>,
     now_ms: i64,
+    effects: Effects,
 }
 
 /// A rule that refuses, as it is named: its id would tell nobody which one it is.
@@ -66,7 +67,12 @@ impl OwnRules {
         if !self.current.is_known() {
             return LocalRules::Unreadable;
         }
-        LocalRules::Known { rules: &self.current.index, folders: &self.folders, moment: self.moment() }
+        LocalRules::Known {
+            rules: &self.current.index,
+            folders: &self.folders,
+            moment: self.moment(),
+            is_unclear: self.effects == Effects::Unclear,
+        }
     }
 
     fn moment(&self) -> Moment<'_> {
@@ -107,21 +113,10 @@ impl OwnRules {
         self.current.index.rules().get(evaluation.refused?).map(RefusingRule::of)
     }
 
-    /// The rule about calls that refuses what a command is seen to do. Blocking, a few calls.
-    pub(super) fn refuses_what_it_does(
-        &self,
-        analysis: &Analysis,
-        argv: &[String],
-        facts: &Facts,
-    ) -> Option<RefusingRule> {
-        let document = self.current.document.as_ref()?;
-        let real = |path: &Path| match (path.parent().map(facts::real_path), path.file_name()) {
-            (Some(folder), Some(name)) => facts::real_path(&folder.join(name)),
-            _ => path.to_owned(),
-        };
-        let command = (analysis, argv, facts);
-        let at = calls::refusing_command(&document.calls, command, self.moment(), real)?;
-        document.calls.get(at).map(RefusingRule::of_call)
+    /// The rule about calls that refuses what the command is seen to do.
+    pub(super) fn refuses_what_it_does(&self) -> Option<RefusingRule> {
+        let Effects::Refused(at) = self.effects else { return None };
+        self.current.document.as_ref()?.calls.get(at).map(RefusingRule::of_call)
     }
 
     /// Ids of the rules without which the command would not run.
@@ -142,15 +137,19 @@ impl OwnRules {
 }
 
 impl Host {
-    /// The rules as they are on disk now, asked by `agent` in `session`.
+    /// The rules as they are on disk now, asked by `agent` in `session` about a command; `argv` is its
+    /// argument list, empty for a text.
     pub(super) async fn own_rules(
         &self,
-        agent: &AgentId,
-        session: Option<&SessionKey>,
+        (agent, session): (&AgentId, Option<&SessionKey>),
+        argv: &[String],
         analysis: &Analysis,
         facts: &Facts,
     ) -> OwnRules {
-        self.rules_of(agent, session, facts::real_folders(visited(analysis, facts))).await
+        let mut own = self.rules_of(agent, session, facts::real_folders(visited(analysis, facts))).await;
+        let rules = own.current.document.as_ref().map_or(&[][..], |document| &document.calls);
+        own.effects = calls::effects_of_command(rules, (analysis, argv, facts), own.moment(), &facts::Disk);
+        own
     }
 
     /// The same about what is no command, or one that moves to these folders.
@@ -168,6 +167,7 @@ impl Host {
             session: session.cloned(),
             now_ms: self.parts.ports.clock.now_ms(),
             current,
+            effects: Effects::Free,
         }
     }
 
@@ -200,9 +200,9 @@ impl Host {
         analysis: &Analysis,
         facts: &Facts,
     ) -> Option<RefusingRule> {
-        let own = self.own_rules(agent, session, analysis, facts).await;
-        let LocalRules::Known { rules, folders, moment } = own.local() else { return None };
-        if let Some(rule) = own.refuses_what_it_does(analysis, &[], facts) {
+        let own = self.own_rules((agent, session), &[], analysis, facts).await;
+        let LocalRules::Known { rules, folders, moment, .. } = own.local() else { return None };
+        if let Some(rule) = own.refuses_what_it_does() {
             return Some(rule);
         }
         let refusing =

@@ -125,11 +125,10 @@ impl Host {
         let trust = self.parts.trusts.of(agent);
         let home = self.parts.home.to_string_lossy();
         let (analysis, facts) = self.probe(argv, cwd.unwrap_or(&home), trust.profile);
-        let own = self.own_rules(agent, session, &analysis, &facts).await;
+        let own = self.own_rules((agent, session), argv, &analysis, &facts).await;
         let attendance = in_force.policy.attendance();
         let around = self.around((&Placement::default(), None), &facts, &own, attendance).await;
-        let refused = own.refuses_what_it_does(&analysis, argv, &facts);
-        let refused = refused.map(|rule| display::escape(&rule.0));
+        let refused = own.refuses_what_it_does().map(|rule| display::escape(&rule.0));
         let subject = Subject {
             walls: around.walls(),
             argv,

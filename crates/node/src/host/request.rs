@@ -59,6 +59,11 @@ impl Checked {
         (&self.placement, self.confinement)
     }
 
+    /// Who asks, and in which session.
+    pub(super) fn who(&self) -> (&AgentId, Option<&SessionKey>) {
+        (&self.agent, self.session.as_ref())
+    }
+
     /// Through which door it came, `door` being this host's.
     pub(super) fn via(&self, peer: &Peer, door: Via) -> Via {
         peer.via.unwrap_or(if self.run.is_some() { Via::Node } else { door })

@@ -71,7 +71,7 @@ impl Host {
             return Some(format!("a rule refuses it: {said}"));
         }
         let (Around::Folder(open), true) = (&run.judged.around, run.is_contained) else { return None };
-        let own = self.own_rules(run.agent, run.session, analysis, facts).await;
+        let own = self.own_rules((run.agent, run.session), &[], analysis, facts).await;
         let folder = Path::new(&open.folder);
         // One that was wanted by name needs no more than that its folder is open.
         let open_for = |attendance| own.open_around(folder, attendance);

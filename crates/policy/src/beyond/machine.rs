@@ -3,7 +3,7 @@
 use super::Cause::Machine;
 use super::line::{Line, Seen, line};
 use super::place::Place;
-use super::written::{OUTPUTS, changed};
+use super::written::{OUTPUTS, made};
 use countersign_commands::command::carriers::rough::PRINTED;
 use countersign_protocol::rules::PlaceAccess;
 
@@ -142,7 +142,7 @@ fn writes_files(seen: &Seen<'_>) -> bool {
 
 /// Files outside that a program makes or changes.
 fn writes_elsewhere(seen: &Seen<'_>) -> bool {
-    changed(seen).iter().any(|word| writes_beyond(seen, word))
+    made(seen).iter().any(|word| writes_beyond(seen, word))
 }
 
 /// Whether a box refuses to write what a word names.

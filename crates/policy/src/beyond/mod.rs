@@ -29,6 +29,7 @@
 //! assert_eq!(cause("make && git status"), None);
 //! ```
 
+mod anywhere;
 mod crossings;
 mod discards;
 mod line;
@@ -38,7 +39,9 @@ mod remote;
 mod rights;
 mod secrets;
 mod sends;
+mod versions;
 mod walk;
+mod writes;
 mod written;
 
 use crate::display::masked_argv_line;
@@ -49,9 +52,11 @@ use line::{ANY_PROGRAM, Seen};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+pub(crate) use anywhere::goes_anywhere;
 pub use crossings::{Group, Wanted, destinations};
 pub use line::Line;
-pub(crate) use written::written;
+pub(crate) use writes::{Writes, writes};
+pub(crate) use written::How;
 pub use written::{in_patch, through_proc};
 
 /// What is asked about all the same.

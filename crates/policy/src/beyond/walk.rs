@@ -66,6 +66,7 @@ pub(super) fn walk(analysis: &Analysis, argv: &[String], facts: &Facts) -> Walke
         folder: folder.map(str::to_owned),
         values: HashMap::new(),
         left: WORDS,
+        is_strict: false,
         found: Walked::default(),
     };
     let mut walk = new();
@@ -75,7 +76,7 @@ pub(super) fn walk(analysis: &Analysis, argv: &[String], facts: &Facts) -> Walke
         walk.command(argv.to_vec(), Simple::default(), 0);
     }
     // Names of files may stand in place of patterns there.
-    let mut strict = new();
+    let mut strict = Walk { is_strict: true, ..new() };
     for segment in &analysis.segments {
         let words = segment.words.iter().map(|word| word.text.clone()).collect();
         strict.simple(Simple { words, ..Simple::default() }, &[], 0);
@@ -92,6 +93,8 @@ struct Walk<'a> {
     values: HashMap<String, Vec<String>>,
     /// How many more words are looked at.
     left: usize,
+    /// Whether its commands are segments of an analysis.
+    is_strict: bool,
     found: Walked,
 }
 
@@ -145,8 +148,11 @@ impl Walk<'_> {
             _ => {}
         }
         let piped = before.get(before.len().saturating_sub(simple.piped)..).unwrap_or_default();
-        if words.iter().any(|word| Name::of(word).as_str().ends_with("xargs")) {
-            words.extend(piped.last().map(given_by).unwrap_or_default());
+        if words.iter().any(|word| Name::of(word).is_one_of(APPEND)) {
+            let given = piped.last().map(given_by).unwrap_or_default();
+            // What nobody knows is what a program prints, as in `$(…)`. Who reads segments sees no pipes.
+            let is_unknown = given.is_empty() && !self.is_strict;
+            words.extend(if is_unknown { vec![PRINTED.to_owned()] } else { given });
         }
         let first = self.found.commands.len();
         let text = simple.text.take();
@@ -342,7 +348,8 @@ fn given_by(simple: &Simple) -> Vec<String> {
         "find" | "gfind" => find_starts(&name, arguments).iter().map(below).collect(),
         "echo" | "printf" | "ls" => {
             let words = arguments.iter().filter(|word| !word.starts_with('-'));
-            words.map(|word| (*word).to_owned()).collect()
+            let words = words.flat_map(|word| word.split([' ', '\n']));
+            words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
         }
         _ => Vec::new(),
     }
@@ -385,6 +392,9 @@ const MENTIONED: usize = 2;
 
 /// Words of a command among which a download is looked for: `sudo -E curl`.
 const WRAPPERS: usize = 4;
+
+/// Sorted. Programs that put words of their input behind those that they are given.
+pub(super) const APPEND: &[&str] = &["gxargs", "parallel", "sem", "xargs"];
 
 /// Sorted. Programs that print what they fetch.
 const DOWNLOADS: &[&str] = &["aria2c", "curl", "fetch", "http", "https", "lynx", "wget", "xh"];

@@ -1,7 +1,7 @@
 //! Commands that do what a rule about calls refuses: they fetch from a host, or write into a folder.
 
 use super::{CallFacts, CallNature, TouchedFile, could_match, is_live};
-use crate::beyond::{self, Wanted, destinations, through_proc};
+use crate::beyond::{self, How, Wanted, Writes, destinations, goes_anywhere, through_proc};
 use crate::facts::Facts;
 use crate::powers::{is_known, runs_others, talks};
 use crate::rules::{Moment, reads_by_its_name};
@@ -10,35 +10,126 @@ use countersign_commands::analysis::{Analysis, Segment};
 use countersign_commands::command::carriers::rough;
 use countersign_commands::programs::Name;
 use countersign_protocol::rules::{CallRule, CallSubject, RuleEffect};
+use std::cell::LazyCell;
 use std::path::{Component, Path, PathBuf};
 
-/// The first rule that refuses something which a command is seen to do; `argv` is its argument list, empty
-/// for a text. `real` follows the links of what is there. Where a program goes that nobody described, and
-/// what it writes by itself, is not seen.
-pub fn refusing_command(
+/// What rules about calls say of a command.
+#[must_use]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Effects {
+    /// No rule that refuses is about what it is seen to do.
+    Free,
+    /// It may do what a rule refuses, and nothing in its words tells.
+    Unclear,
+    /// The rule with this index refuses what it does.
+    Refused(usize),
+}
+
+/// What is on the disk around a command.
+pub trait Disk {
+    /// A path without links, as far as it is there.
+    fn real(&self, path: &Path) -> PathBuf;
+    /// Whether a folder is there.
+    fn is_folder(&self, path: &Path) -> bool;
+    /// Whether a file is there that has another name too (hard link).
+    fn has_other_names(&self, path: &Path) -> bool;
+    /// The folder of the repository that `folder` lies in; itself where there is none.
+    fn repository(&self, folder: &Path) -> PathBuf;
+}
+
+/// What the rules say that refuse changes or hosts, of a command that is seen to do so, or may do so and does
+/// not say; `argv` is its argument list, empty for a text. Where a program goes that nobody described, and
+/// what it writes by itself, is not seen. Blocking where `disk` is.
+pub fn effects_of_command(
     rules: &[CallRule],
     (analysis, argv, facts): (&Analysis, &[String], &Facts),
     moment: Moment<'_>,
-    real: impl Fn(&Path) -> PathBuf,
-) -> Option<usize> {
-    let refuses = |rule: &CallRule| rule.effect == RuleEffect::Deny && is_live(rule, moment);
+    disk: &dyn Disk,
+) -> Effects {
+    let is_about_effects =
+        |rule: &CallRule| matches!(rule.about, CallSubject::Host { .. } | CallSubject::Files { .. });
+    let refuses =
+        |rule: &CallRule| rule.effect == RuleEffect::Deny && is_about_effects(rule) && is_live(rule, moment);
     if !rules.iter().any(refuses) {
-        return None;
+        return Effects::Free;
     }
-    let folder = facts.cwd.as_ref().map_or(Path::new("/"), |cwd| &cwd.real_path);
-    let written = written(analysis, argv, facts).into_iter().map(|path| through_proc(&path, folder));
-    let written = written.flat_map(|path| [real(&path), path]);
-    let written = written.filter_map(|path| path.to_str().map(str::to_owned)).collect();
+    let changes = Changes::of((analysis, argv, facts), disk);
     let call = CallFacts {
         hosts: hosts(analysis, argv, facts),
-        files: vec![TouchedFile { paths: written, ..TouchedFile::default() }],
+        files: vec![TouchedFile { paths: changes.named.clone(), ..TouchedFile::default() }],
         nature: CallNature::Fetches,
         ..CallFacts::default()
     };
-    rules.iter().position(|rule| {
-        let is_about_effects = matches!(rule.about, CallSubject::Host { .. } | CallSubject::Files { .. });
-        is_about_effects && refuses(rule) && could_match(&rule.about, &call)
-    })
+    if let Some(at) = rules.iter().position(|rule| refuses(rule) && could_match(&rule.about, &call)) {
+        return Effects::Refused(at);
+    }
+    let goes_anywhere = LazyCell::new(|| goes_anywhere(analysis, argv, facts));
+    let is_unclear = |about: &CallSubject| match about {
+        CallSubject::Files { below, .. } => changes.may_reach(below),
+        CallSubject::Host { .. } => *goes_anywhere,
+        CallSubject::Crossing { .. } | CallSubject::Registries { .. } | CallSubject::Tool { .. } => false,
+    };
+    match rules.iter().any(|rule| refuses(rule) && is_unclear(&rule.about)) {
+        true => Effects::Unclear,
+        false => Effects::Free,
+    }
+}
+
+/// What a command changes, with and without the links that are there.
+struct Changes {
+    /// Paths of files and folders that it changes.
+    named: Vec<String>,
+    /// Folders below which it may change anything, and files that it gives another name.
+    around: Vec<PathBuf>,
+    /// Whether it may change something anywhere.
+    elsewhere: bool,
+}
+
+impl Changes {
+    fn of((analysis, argv, facts): (&Analysis, &[String], &Facts), disk: &dyn Disk) -> Self {
+        let folder = facts.cwd.as_ref().map_or(Path::new("/"), |cwd| &cwd.real_path);
+        let mut all = Self { named: Vec::new(), around: Vec::new(), elsewhere: false };
+        let writes = writes(analysis, argv, facts);
+        all.elsewhere = writes.elsewhere;
+        let is_alone = analysis.segments.len() == 1 && analysis.opaque.is_none();
+        for (path, how) in writes.places {
+            let path = through_proc(&path, folder);
+            let real = disk.real(&path);
+            match how {
+                How::Changed | How::Removed => {
+                    all.elsewhere |= how == How::Changed && disk.has_other_names(&real);
+                    all.named.extend(
+                        [&real, &path].into_iter().filter_map(|path| path.to_str()).map(str::to_owned),
+                    );
+                }
+                // What the command makes before is no folder yet.
+                How::Below if is_alone && !disk.is_folder(&real) => {}
+                // A link is no harm by itself: what is later changed through it is seen where it leads.
+                How::Linked if is_alone && is_symbolic(analysis) => {}
+                How::Below | How::Linked => all.around.extend([real, path]),
+                How::Repository => all.around.push(disk.repository(&real)),
+            }
+        }
+        all.named.sort();
+        all.named.dedup();
+        all
+    }
+
+    /// Whether something below this folder may be changed that no word names.
+    fn may_reach(&self, below: &str) -> bool {
+        self.elsewhere
+            || self
+                .around
+                .iter()
+                .any(|around| around.starts_with(below) || Path::new(below).starts_with(around))
+    }
+}
+
+/// Whether the one command of a text makes links that show where they lead.
+fn is_symbolic(analysis: &Analysis) -> bool {
+    let words = analysis.segments.iter().flat_map(|segment| segment.effective());
+    let letters = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('s');
+    words.map(|word| word.text.as_str()).any(|word| word == "--symbolic" || letters(word))
 }
 
 /// Hosts that a command is known to go to, and those that words of anything but a reader name: behind a
@@ -55,7 +146,15 @@ fn hosts(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<String> {
     let words = segments().flat_map(|segment| &segment.words);
     let named = words.flat_map(|word| hosts_in(&word.text));
     let anywhere = segments().filter(|segment| may_talk(segment)).flat_map(hosts_anywhere);
-    known.chain(named).chain(anywhere).map(|host| host.trim_end_matches('.').to_lowercase()).collect()
+    // `https_proxy=HOST curl …`
+    let assigned = segments().filter(|segment| may_talk(segment)).flat_map(|segment| &segment.assignments);
+    let assigned = assigned.flat_map(|word| parts_of(&word.text));
+    known
+        .chain(named)
+        .chain(anywhere)
+        .chain(assigned)
+        .map(|host| host.trim_end_matches('.').to_lowercase())
+        .collect()
 }
 
 /// Whether a program may talk to other machines: it is known for that, or nothing is known of it.
@@ -63,7 +162,9 @@ fn may_talk(segment: &Segment) -> bool {
     let words: Vec<&str> = segment.effective().iter().map(|word| word.text.as_str()).collect();
     let Some((program, arguments)) = words.split_first() else { return false };
     let name = Name::of(program);
-    talks(&name, arguments) || !is_known(&name) || runs_others(&name)
+    // `tar` fetches what it is given as `HOST:FILE`.
+    let is_tar = || matches!(name.as_str(), "tar" | "gtar" | "cpio" | "mt");
+    talks(&name, arguments) || !is_known(&name) || runs_others(&name) || is_tar()
 }
 
 /// Everything in words that could be a host's name or address, whatever stands around it: `https:docs.rs`,
@@ -79,12 +180,7 @@ fn hosts_anywhere(segment: &Segment) -> Vec<String> {
             found.extend(hosts_in(&text));
             continue;
         }
-        let parts = |inside: &'static str| {
-            let text = text.as_str();
-            text.split(move |c: char| !(c.is_ascii_alphanumeric() || inside.contains(c)))
-        };
-        found.extend(parts("._-").filter(|name| !name.is_empty()).map(str::to_owned));
-        found.extend(parts("._-:").filter(|part| part.parse::<Ipv6Addr>().is_ok()).map(str::to_owned));
+        found.extend(parts_of(&text));
         // Glued to the letter of a flag.
         found.extend(text.strip_prefix('-').and_then(|rest| rest.get(1..)).map(str::to_owned));
     }
@@ -94,6 +190,14 @@ fn hosts_anywhere(segment: &Segment) -> Vec<String> {
     let is_nought = words.nth(1) == Some("0") || words.any(|word| word.starts_with("0:"));
     found.extend(is_nought.then(|| "0".to_owned()));
     found
+}
+
+/// The parts of a text that could be names of hosts or addresses.
+fn parts_of(text: &str) -> Vec<String> {
+    let parts =
+        |inside: &'static str| text.split(move |c: char| !(c.is_ascii_alphanumeric() || inside.contains(c)));
+    let names = parts("._-").filter(|name| !name.is_empty());
+    names.chain(parts("._-:").filter(|part| part.parse::<Ipv6Addr>().is_ok())).map(str::to_owned).collect()
 }
 
 /// Hosts of the addresses with a scheme in a text.
@@ -111,18 +215,18 @@ fn hosts_in(text: &str) -> Vec<String> {
     hosts.collect()
 }
 
-/// Files that a command is known to write, and those that a text in it would have a shell write, as absolute
-/// paths without `.` and `..`: from each folder that it may be in by then.
-fn written(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<PathBuf> {
+/// What a command may change, and what a text in it would have a shell write: from each folder that it may be
+/// in by then.
+fn writes(analysis: &Analysis, argv: &[String], facts: &Facts) -> Writes {
     let is_reader = analysis.segments.iter().all(|segment| {
         reads_by_its_name(segment.words.iter().map(|word| (word.text.as_str(), word.expands)))
     });
     if is_reader && !analysis.source.contains('>') && !analysis.segments.is_empty() {
-        return Vec::new();
+        return Writes::default();
     }
-    let mut written = beyond::written(analysis, argv, facts);
-    written.extend(in_texts(analysis, facts));
-    written
+    let mut writes = beyond::writes(analysis, argv, facts);
+    writes.places.extend(in_texts(analysis, facts).into_iter().map(|path| (path, How::Changed)));
+    writes
 }
 
 fn in_texts(analysis: &Analysis, facts: &Facts) -> Vec<PathBuf> {

@@ -25,7 +25,7 @@ use serde_json::Value;
 use std::fmt;
 use std::path::Path;
 
-pub use commands::refusing_command;
+pub use commands::{Disk, Effects, effects_of_command};
 pub use offers::{CallChoice, choices};
 pub(crate) use stored::own_calls;
 pub use stored::{about_as_stored, prove};

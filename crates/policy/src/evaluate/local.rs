@@ -24,6 +24,8 @@ pub enum LocalRules<'a> {
         folders: &'a Folders,
         /// Under which circumstances they are asked.
         moment: Moment<'a>,
+        /// Whether the command may do what a rule about calls refuses, and nothing in its words tells.
+        is_unclear: bool,
     },
     /// They could not be read, and one of them may refuse the command.
     Unreadable,
@@ -48,7 +50,7 @@ impl LocalRules<'_> {
 /// Why rules of ours need a person, whatever else allows the command.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Doubt {
-    /// It hides what it runs, and there are rules that refuse.
+    /// It hides what it runs or does, and there are rules that refuse.
     Hidden,
     /// Nobody knows what the rules say.
     Unreadable,
@@ -77,15 +79,15 @@ pub(super) struct Ruled {
 
 impl Ruled {
     pub(super) fn of(local: LocalRules<'_>, analysis: &Analysis, facts: &Facts) -> Self {
-        let (rules, folders, moment) = match local {
+        let (rules, folders, moment, is_unclear) = match local {
             LocalRules::None => return Self::default(),
             LocalRules::Unreadable => return Self { doubt: Some(Doubt::Unreadable), ..Self::default() },
-            LocalRules::Known { rules, folders, moment } => (rules, folders, moment),
+            LocalRules::Known { rules, folders, moment, is_unclear } => (rules, folders, moment, is_unclear),
         };
+        let mut ruled = Self { doubt: is_unclear.then_some(Doubt::Hidden), ..Self::default() };
         if rules.rules().is_empty() {
-            return Self::default();
+            return ruled;
         }
-        let mut ruled = Self::default();
         let places = folders_of(analysis, facts, folders);
         // One use lets one command run, however many of a text it covers.
         let mut used = BTreeSet::new();
@@ -128,7 +130,9 @@ impl Ruled {
         let doubt = match local {
             LocalRules::None => None,
             LocalRules::Unreadable => Some(Doubt::Unreadable),
-            LocalRules::Known { rules, moment, .. } => one_refuses(rules, moment).then_some(Doubt::Hidden),
+            LocalRules::Known { rules, moment, is_unclear, .. } => {
+                (is_unclear || one_refuses(rules, moment)).then_some(Doubt::Hidden)
+            }
         };
         Self { doubt, ..Self::default() }
     }

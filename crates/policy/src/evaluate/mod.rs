@@ -177,7 +177,7 @@ pub enum AskReason {
     Unbound(Unbound),
     /// It overrides the environment in an unusual way.
     Environment,
-    /// It hides what it runs, and a rule of our own may refuse that.
+    /// It hides what it runs or does, and a rule of our own may refuse that.
     MayBeRefused,
     /// Rules of our own cannot be read, and one may refuse it.
     RulesUnreadable,

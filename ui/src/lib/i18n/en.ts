@@ -118,7 +118,7 @@ export const en = {
     uncoverable: (cause: string) => `${cause}, so no allowlist entry counts for it.`,
     unbound: (cause: string) => `It is covered, but what would run cannot be pinned down: ${cause}`,
     environment: 'It overrides the environment in a way that no rule covers.',
-    mayBeRefused: 'It hides what it runs, and one of your rules may refuse that.',
+    mayBeRefused: 'It hides what it runs or does, and one of your rules may refuse that.',
     rulesUnreadable: 'Your rules cannot be read. One of them may refuse this, so you are asked about every command.',
     peerAsks: 'Another program asks for your word and runs the command itself.',
     gatewayAsks: 'The gateway {gateway} asks for your word and runs the command itself.',
@@ -150,7 +150,7 @@ export const en = {
     },
     rule: {
       allows: 'Your rule allows it:',
-      'may-refuse': 'It hides what it runs, and a rule of yours may refuse that.',
+      'may-refuse': 'It hides what it runs or does, and a rule of yours may refuse that.',
       refuses: 'Your rule refuses it:',
       unreadable: 'Your rules cannot be read, and one may refuse it.',
     },

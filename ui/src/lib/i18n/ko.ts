@@ -112,7 +112,7 @@ export const ko: Catalogue = {
     uncoverable: (cause) => `${cause}. 그래서 허용 항목이 적용되지 않습니다.`,
     unbound: (cause) => `허용 항목이나 규칙이 다루는 명령이지만 실행 내용을 고정할 수 없습니다: ${cause}`,
     environment: '규칙이 다루지 않는 방식으로 환경 변수를 바꿉니다.',
-    mayBeRefused: '무엇을 실행하는지 알 수 없고, 규칙 중 하나가 거부할 수 있습니다.',
+    mayBeRefused: '무엇을 실행하거나 바꾸는지 알 수 없고, 규칙 중 하나가 거부할 수 있습니다.',
     rulesUnreadable: '규칙을 읽을 수 없습니다. 규칙 중 하나가 거부할 수 있어 모든 명령을 묻습니다.',
     peerAsks: '다른 프로그램이 답을 구하고 명령을 직접 실행합니다.',
     gatewayAsks: '게이트웨이 {gateway}이(가) 답을 구하고 명령을 직접 실행합니다.',
@@ -144,7 +144,7 @@ export const ko: Catalogue = {
     },
     rule: {
       allows: '내 규칙이 허용합니다:',
-      'may-refuse': '실행 내용을 숨기고 있으며 내 규칙이 거부할 수 있습니다.',
+      'may-refuse': '실행하거나 바꾸는 내용을 숨기고 있으며 내 규칙이 거부할 수 있습니다.',
       refuses: '내 규칙이 거부합니다:',
       unreadable: '내 규칙을 읽을 수 없으며 거부하는 규칙이 있을 수 있습니다.',
     },

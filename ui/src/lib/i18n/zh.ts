@@ -109,7 +109,7 @@ export const zh: Catalogue = {
     uncoverable: (cause) => `${cause}，因此允许条目对它不起作用。`,
     unbound: (cause) => `它已被涵盖，但无法固定实际运行的内容：${cause}`,
     environment: '它改动环境变量的方式没有规则涵盖。',
-    mayBeRefused: '看不出它会运行什么，而您的某条规则可能拒绝它。',
+    mayBeRefused: '看不出它会运行或改动什么，而您的某条规则可能拒绝它。',
     rulesUnreadable: '无法读取您的规则。其中可能有拒绝此命令的规则，因此每条命令都会询问您。',
     peerAsks: '另一个程序请您答复，并由它自己运行命令。',
     gatewayAsks: '网关 {gateway} 请您答复，并由它自己运行命令。',
@@ -140,7 +140,7 @@ export const zh: Catalogue = {
     },
     rule: {
       allows: '您的规则允许它：',
-      'may-refuse': '它隐藏了实际运行的内容，而您的规则可能会拒绝。',
+      'may-refuse': '它隐藏了实际运行或改动的内容，而您的规则可能会拒绝。',
       refuses: '您的规则拒绝它：',
       unreadable: '无法读取您的规则，其中可能有拒绝它的规则。',
     },

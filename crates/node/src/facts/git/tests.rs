@@ -119,7 +119,7 @@ impl Site {
             facts: &facts,
             policy: &policy,
             entries: &EntryIndex::default(),
-            local: LocalRules::Known { rules: &rules, folders: &folders, moment },
+            local: LocalRules::Known { rules: &rules, folders: &folders, moment, is_unclear: false },
             trust: &Trust::default(),
             walls: Walls::None,
             unusual_env: &[],

@@ -6,18 +6,218 @@ use countersign_commands::analysis::analyze_text;
 use pretty_assertions::assert_eq;
 use std::path::PathBuf;
 
-fn refuses(about: &CallSubject, text: &str) -> bool {
+/// Folders are what has no dot in its name; `linked` has another name, and the work is all of a repository.
+struct Paper;
+
+impl Disk for Paper {
+    fn real(&self, path: &Path) -> PathBuf {
+        path.to_owned()
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        path.extension().is_none()
+    }
+
+    fn has_other_names(&self, path: &Path) -> bool {
+        path.ends_with("linked")
+    }
+
+    fn repository(&self, folder: &Path) -> PathBuf {
+        if folder.starts_with(WORK) { WORK.into() } else { folder.to_owned() }
+    }
+}
+
+#[track_caller]
+fn judge(about: &CallSubject, text: &str) -> Effects {
     let folder = FolderFacts { given: WORK.into(), real_path: WORK.into(), dev: 0, ino: 0 };
     let facts = Facts { cwd: Some(folder), home: PathBuf::from(HOME), ..Facts::default() };
     let rules = [rule(RuleEffect::Deny, about.clone())];
     let uses = HashMap::new();
     let moment = Moment { agent: "coder", session: None, now_ms: 0, uses: &uses };
-    refusing_command(&rules, (&analyze_text(text), &[], &facts), moment, Path::to_owned).is_some()
+    effects_of_command(&rules, (&analyze_text(text), &[], &facts), moment, &Paper)
 }
 
+#[track_caller]
+fn comes(about: &CallSubject, expected: Effects, texts: &[&str]) {
+    let wrong: Vec<_> =
+        texts.iter().map(|text| (judge(about, text), text)).filter(|(found, _)| *found != expected).collect();
+    assert!(wrong.is_empty(), "{about:?}: not {expected:?} for {wrong:#?}");
+}
+
+/// Whether it is refused; what is not is free, and nothing is asked about.
+#[track_caller]
 fn check(about: &CallSubject, expected: bool, texts: &[&str]) {
-    let wrong: Vec<_> = texts.iter().filter(|text| refuses(about, text) != expected).collect();
-    assert!(wrong.is_empty(), "{about:?}: not {expected} for {wrong:#?}");
+    comes(about, if expected { Effects::Refused(0) } else { Effects::Free }, texts);
+}
+
+#[test]
+fn what_may_change_a_refused_folder_and_does_not_say_so_is_asked_about() {
+    let source = files("/home/u/src/web/src", None);
+    comes(
+        &source,
+        Effects::Unclear,
+        &[
+            // A shell makes the name.
+            "touch $PWD/src/a",
+            "echo x > \"$D/a\"",
+            "touch s?c/a",
+            "cp a {src,b}/",
+            "rm -rf $(pwd)/src",
+            "cd \"$X\" && touch a",
+            // The folder is in one that is changed.
+            "rm -rf .",
+            "rm -rf ../web",
+            "chmod -R a-w ../web",
+            "mv ../web ../other",
+            "find . -delete",
+            "find .. -name '*.o' -delete",
+            "find . -name x -exec rm {} +",
+            "find . -name x | xargs rm",
+            "git clean -fdx",
+            "git checkout .",
+            "git checkout main",
+            "git -C docs checkout main",
+            "git reset --hard",
+            "git stash",
+            "git pull",
+            "cd docs && git pull",
+            "git apply ../x.diff",
+            "patch -p1 < ../x.diff",
+            "tar xf a.tar",
+            "tar -C src -xf a.tar",
+            "split a src/x",
+            "tar -xzf a.tgz -C .",
+            "unzip a.zip",
+            "cp -r ../other/. .",
+            "rsync -a ../other/ .",
+            "prettier --write .",
+            "cargo fmt",
+            "wget -r https://a.example/",
+            // Text that nobody reads does it.
+            "echo 'touch src/n' | sh",
+            "base64 -d x | bash",
+            "cat x | ( cd /; sh )",
+            "python3 -c 'open(\"s\" + \"rc/n\", \"w\")'",
+            "perl -e 'unlink glob q(s*/a)'",
+            "node -e 'x()'",
+            "awk 'BEGIN { print > F }' F=a",
+            "sed -n 'w out' a",
+            "sed -i '1e x' a.txt",
+            "git notmine",
+            "ls | xargs touch",
+            "cat list | xargs rm -f",
+            "cat list | parallel rm",
+            "eval \"$X\"",
+            "$EDITOR a",
+            "env -C src touch n",
+            // A name made by the command.
+            "ln -s src x && touch x/n",
+            "ln src/a.rs b.rs",
+            "cp -l src/a.rs b.rs",
+            "echo x > linked",
+        ],
+    );
+    check(
+        &source,
+        true,
+        &[
+            "cd src && touch n",
+            "git -C src checkout -- a.rs",
+            "git -C src rm a.rs",
+            "touch ./docs/../src/n",
+            "bzip2 src/a.rs",
+            "git worktree add src/x",
+            "curl -sSLo src/a https://a.example/",
+            "tar cf src/a.tar docs",
+            "sed -es/a/b/ -i src/a.rs",
+            "sed -i -e s/a/b/ src/a.rs",
+            "find src -fprint src/list",
+        ],
+    );
+    check(
+        &source,
+        false,
+        &[
+            "ls src",
+            "cat src/a.rs | grep x",
+            "grep -o src/a src/a.rs | tee /tmp/x",
+            "cargo build",
+            "npm test",
+            "python3 tool.py src",
+            "python3 -m pytest src",
+            "make",
+            "rm -rf target",
+            "rm -rf docs/*",
+            "find docs -name '*.bak' -delete",
+            "find . -name x -exec grep y {} +",
+            "find . -name x | xargs wc -l",
+            "git status && git diff | head",
+            "git commit -am x",
+            "git -C /tmp/x pull",
+            "git checkout -b feature",
+            "git reset HEAD~1",
+            "git stash list",
+            "tar czf /tmp/a.tgz src",
+            "tar tf a.tar",
+            "cp -r src /tmp/x",
+            "chmod 755 run.sh",
+            "sed -i s/a/b/ docs/a.md",
+            "sed -n 1p src/a.rs > /tmp/x",
+            "awk '{ print $1 }' src/a.rs",
+            "echo a.md | xargs touch",
+            "for f in docs/*.md; do wc -l $f; done",
+            "if [ -f src/a ]; then cat src/a; fi",
+            "bash run.sh",
+            "python3 --version",
+            "ln -s src/a.rs b.rs",
+            "mv docs/a.md docs/b.md",
+            "ssh -o BatchMode=yes a.example uptime",
+            "curl -O https://a.example/a.tgz",
+            "git fetch",
+        ],
+    );
+    let locks = files(WORK, Some("*.lock"));
+    comes(&locks, Effects::Unclear, &["rm -rf target", "git pull", "touch $X", "cp -r ../a ."]);
+    check(&locks, false, &["rm -f target/a.o", "touch a.txt", "cargo build", "git log"]);
+}
+
+#[test]
+fn what_may_go_to_a_refused_host_and_does_not_say_so_is_asked_about() {
+    let docs = host("docs.rs");
+    comes(
+        &docs,
+        Effects::Unclear,
+        &[
+            "curl https://docs%2ers/",
+            "curl https://docs。rs/",
+            "curl 'https://doc{s,t}.rs/'",
+            "curl 'https://doc[r-s].rs/'",
+            "curl -K file",
+            "curl \"$URL\"",
+            "curl https://$HOST/x",
+            "wget -i list",
+            "cat list | xargs curl",
+            "cat list | xargs -n1 wget -q",
+            "git push",
+            "git fetch origin",
+            "ssh $(cat host)",
+        ],
+    );
+    check(&docs, true, &["https_proxy=http://docs.rs:80 curl a.example", "tar xf docs.rs:a.tar"]);
+    check(
+        &docs,
+        false,
+        &[
+            "curl -H \"Authorization: $TOKEN\" https://a.example/",
+            "curl -d '{\"a\": 1}' https://a.example/x%20y",
+            "curl https://a.example/[1-9]",
+            "git status",
+            "git clone https://a.example/x",
+            "cargo build",
+            "npm install",
+            "ls $X",
+        ],
+    );
 }
 
 #[test]
