@@ -225,6 +225,8 @@ impl Walk<'_> {
             }
             Starts::Module(module) => self.command(owned(module), Simple::default(), depth + 1),
             Starts::Carried(commands, texts) => {
+                let around = self.folder.clone();
+                self.go_with(&arguments);
                 let starts = find_starts(&name, &arguments);
                 for command in commands {
                     let mut command = owned(command);
@@ -242,8 +244,27 @@ impl Walk<'_> {
                 for text in texts {
                     self.text(text, depth + 1);
                 }
+                self.folder = around;
             }
         }
+    }
+
+    /// Goes where a program has what it starts go: `env -C DIR`, `sudo --chdir=DIR`.
+    fn go_with(&mut self, arguments: &[&str]) {
+        for (at, word) in arguments.iter().enumerate() {
+            let (flag, glued) =
+                word.split_once('=').map_or((*word, None), |(flag, value)| (flag, Some(value)));
+            if !MOVE.contains(&flag) {
+                continue;
+            }
+            let to = glued.or_else(|| arguments.get(at + 1).copied()).unwrap_or("$");
+            self.folder = self.ground().resolve(to);
+            return;
+        }
+    }
+
+    fn ground(&self) -> Ground<'_> {
+        Ground { open: "/", home: self.home, folder: self.folder.as_deref() }
     }
 
     /// Takes note of `NAME=value`.
@@ -288,9 +309,8 @@ impl Walk<'_> {
 
     fn go(&mut self, words: &[String]) {
         let to = words.iter().skip(1).find(|word| !word.starts_with('-') || *word == "-");
-        let ground = Ground { open: "/", home: self.home, folder: self.folder.as_deref() };
-        self.folder =
-            ground.resolve(to.map_or("~", String::as_str)).filter(|_| to.is_none_or(|to| to != "-"));
+        let to_last = to.is_some_and(|to| to == "-");
+        self.folder = self.ground().resolve(to.map_or("~", String::as_str)).filter(|_| !to_last);
     }
 }
 
@@ -392,6 +412,10 @@ const MENTIONED: usize = 2;
 
 /// Words of a command among which a download is looked for: `sudo -E curl`.
 const WRAPPERS: usize = 4;
+
+/// Flags of programs that start others, behind which the folder stands in which these start.
+const MOVE: &[&str] =
+    &["--cd", "--chdir", "--directory", "--wd", "--workdir", "--working-directory", "-C", "-D"];
 
 /// Sorted. Programs that put words of their input behind those that they are given.
 pub(super) const APPEND: &[&str] = &["gxargs", "parallel", "sem", "xargs"];

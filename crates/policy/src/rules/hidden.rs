@@ -13,6 +13,7 @@ use super::{Argument, Moment, RuleIndex, is_live};
 use crate::allowlist::glob;
 use crate::facts::Facts;
 use crate::knowledge::{self, same};
+use crate::powers::subcommand;
 use crate::work;
 use countersign_commands::analysis::{Analysis, Operator, Segment, Word};
 use countersign_commands::command::carriers::carrier;
@@ -75,7 +76,8 @@ fn texts(analysis: &Analysis, at: usize) -> Vec<&str> {
         // `npx npm@latest`: what a package runner starts is named with the version that it brings.
         let mut is_run =
             segment.candidate.wrappers.iter().any(|wrapper| wrapper.kind == WrapperKind::Package)
-                || segment.candidate.is_package_script();
+                || segment.candidate.is_package_script()
+                || segment.words.iter().any(|word| word.text == "corepack");
         let is_clone = clones(segment.effective());
         let program = segment.effective().first().map(|word| Name::of(&word.text));
         let is_python = program.is_some_and(|name| name.as_str().starts_with("py"));
@@ -228,8 +230,8 @@ impl<'a> Refused<'a> {
         if !glob::matches(self.program, name.as_str()) {
             return false;
         }
-        let words: Vec<&str> =
-            arguments.iter().map(|word| word.text.as_str()).filter(|word| !is_flag(word)).collect();
+        let all: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+        let words: Vec<&str> = all.iter().copied().filter(|word| !is_flag(word)).collect();
         let is_git = name.as_str() == "git";
         // Behind flags of which nobody knows whether they take a value, the second word may be the first. Of
         // programs whose commands are not known it may stand behind others: `image push`, `+nightly publish`.
@@ -240,20 +242,37 @@ impl<'a> Refused<'a> {
             (word != refused || !is_git) && (is_part() || is_beginning())
         };
         words.iter().take(depth).enumerate().any(may_mean)
-            || same::may_do(name.as_str(), self.subcommand, &words)
-            || (is_git && !calls_its_own(arguments))
+            || same::may_do(name.as_str(), self.subcommand, &all, &words)
+            || all.iter().any(|word| is_flag_for(word, refused))
+            || !calls_its_own(&name, &all)
     }
 }
 
-/// Whether git is told to do something of its own, or nothing at all.
-fn calls_its_own(arguments: &[Word]) -> bool {
-    let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
-    match countersign_commands::git::subcommand(&texts) {
-        [word, ..] => same::is_gits_own(word),
+/// Whether a flag has a command's name, and so may do the same in passing: `docker build --push`. `--rm` is
+/// about what was just made.
+fn is_flag_for(word: &str, command: &str) -> bool {
+    let name = word.strip_prefix("--").map(|flag| flag.split('=').next().unwrap_or(flag));
+    command != "rm" && name == Some(command)
+}
+
+/// Whether a program is told to do something of its own, or nothing at all, as far as it is known what it has.
+fn calls_its_own(program: &Name, texts: &[&str]) -> bool {
+    let is_git = program.as_str() == "git";
+    let is_own = |word: &str| match same::own(program.as_str()) {
+        Some(own) => own.contains(&word),
+        None => !is_git || same::is_gits_own(word),
+    };
+    let command = match is_git {
+        true => countersign_commands::git::subcommand(texts),
+        false => subcommand(program, texts).unwrap_or_default(),
+    };
+    match command {
+        [word, ..] if is_own(word) => true,
+        [_, ..] if is_git || !texts.first().is_some_and(|word| is_flag(word)) => false,
         // Behind a flag that is not known it is one of the first two words.
-        [] => {
+        _ => {
             let mut words = texts.iter().filter(|word| !is_flag(word)).take(2).peekable();
-            words.peek().is_none() || words.any(|word| same::is_gits_own(word))
+            words.peek().is_none() || words.any(|word| is_own(word))
         }
     }
 }

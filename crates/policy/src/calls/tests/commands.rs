@@ -109,7 +109,6 @@ fn what_may_change_a_refused_folder_and_does_not_say_so_is_asked_about() {
             "cat list | parallel rm",
             "eval \"$X\"",
             "$EDITOR a",
-            "env -C src touch n",
             // A name made by the command.
             "ln -s src x && touch x/n",
             "ln src/a.rs b.rs",
@@ -122,6 +121,9 @@ fn what_may_change_a_refused_folder_and_does_not_say_so_is_asked_about() {
         true,
         &[
             "cd src && touch n",
+            "env -C src touch n",
+            "env --chdir=src sh -c 'touch n'",
+            "sudo -D src touch n",
             "git -C src checkout -- a.rs",
             "git -C src rm a.rs",
             "touch ./docs/../src/n",
