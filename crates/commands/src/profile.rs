@@ -49,7 +49,7 @@ pub enum Extension {
 
 impl Extension {
     /// Every one of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::LiteralOutput,
         Self::PlainAssignments,
         Self::FindReaders,
@@ -66,6 +66,7 @@ impl Extension {
         Self::Text(shell::Extension::DoubleBracket),
         Self::Text(shell::Extension::InputFile),
         Self::Text(shell::Extension::Conditional),
+        Self::Text(shell::Extension::Loop),
     ];
 
     /// The word for settings, such as `null-device`.

@@ -125,7 +125,18 @@ fn extensions_are_named_where_they_stand() {
             ("stream-duplicate", "2>&1"),
         ]
     );
+    assert_eq!(
+        extensions("for f in a b; do echo $f; done 2>&1"),
+        [
+            ("loop", "for"),
+            ("loop", "do"),
+            ("known-variable", "$f"),
+            ("loop", "done"),
+            ("stream-duplicate", "2>&1"),
+        ]
+    );
     let reasons = [
+        (Extension::Loop, OpaqueReason::For),
         (Extension::Conditional, OpaqueReason::If),
         (Extension::StreamDuplicate, OpaqueReason::Redirect),
         (Extension::NullDevice, OpaqueReason::Redirect),
@@ -256,7 +267,7 @@ fn what_a_shell_would_compute_or_run_is_refused() {
         ("x; if a; then $b; fi", R::If, "if"),
         ("a; then b; fi", R::SyntaxError, "then"),
         ("{ fi; }", R::SyntaxError, "fi"),
-        ("for a in b; do c; done", R::For, "for"),
+        ("for a in $b; do c; done", R::For, "for"),
         ("until a; do b; done", R::While, "until"),
         ("case a in b) c;; esac", R::Case, "case"),
         ("a() { b; }", R::FunctionDefinition, "("),

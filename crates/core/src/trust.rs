@@ -428,7 +428,7 @@ fn texts(value: &Value, path: &str) -> Result<Vec<String>, TrustError> {
 /// Names of extensions, for errors.
 const EXTENSIONS: &str = "literal-output, plain-assignments, find-readers, shell-answers, stream-duplicate, null-device, \
                           line-continuation, exit-status, literal-substitution, group, path-names, comments, \
-                          known-variable, double-bracket, input-file or conditional";
+                          known-variable, double-bracket, input-file, conditional or loop";
 
 /// Largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1_024 * 1_024;

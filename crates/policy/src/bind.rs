@@ -5,6 +5,7 @@
 mod render;
 
 use crate::facts::{Facts, ProgramFacts};
+use crate::names;
 use countersign_commands::analysis::{Analysis, Form, OpaqueReason, SHELL, Segment, Transport, Word};
 use countersign_commands::command::{self, Divided, Mode, ShellUse, WrapperKind, carriers};
 use countersign_commands::programs;
@@ -121,6 +122,12 @@ pub fn bind_allowed(analysis: &Analysis, facts: &Facts, allowed: &[Allowed]) -> 
         return Err(Unbound::ShellText);
     }
     if analysis.segments.iter().any(|segment| segment.candidate.divided != Divided::Nothing) {
+        return Err(Unbound::NotStatic);
+    }
+    // What comes later in the text may have run before, in the round before.
+    if analysis.has_loop()
+        && !analysis.segments.iter().all(|segment| names::changes_nothing(analysis, segment))
+    {
         return Err(Unbound::NotStatic);
     }
     let mut moved = false;

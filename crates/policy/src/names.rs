@@ -40,6 +40,9 @@ pub fn patterns(analysis: &Analysis) -> Vec<Pattern> {
 
 fn every_pattern(analysis: &Analysis) -> Vec<Pattern> {
     let mut patterns = Vec::new();
+    if analysis.has_loop() && !analysis.segments.iter().all(|segment| changes_nothing(analysis, segment)) {
+        return patterns;
+    }
     // How many commands from the first on make and remove no file; what is known of them holds for all
     // that come later.
     let mut still = 0;
@@ -116,6 +119,14 @@ fn is_still(analysis: &Analysis, at: usize, still: &mut usize) -> bool {
         })
         .count();
     *still >= first
+}
+
+/// Whether a segment only reads, prints, or says what a loop goes through, and leaves the shell where it is.
+pub(crate) fn changes_nothing(analysis: &Analysis, segment: &Segment) -> bool {
+    !command::moves(&segment.words)
+        && (analysis.is_loop_head(segment)
+            || analysis.is_harmless_builtin(segment)
+            || reads_by_its_name(analysis, segment))
 }
 
 /// Whether it calls a program by a name under which it only reads. What is really behind the name does not

@@ -102,7 +102,7 @@ fn nothing_is_offered_that_would_not_help() {
     let mut unusual = world(&["ls", "-l"]);
     unusual.unusual_env = vec!["ODD".to_owned()];
     let refused = [rule("d", "deny", "ls")];
-    let hidden = world(&["sh", "-c", "for x in a; do ls; done"]);
+    let hidden = world(&["sh", "-c", "while ls; do ls; done"]);
     let no_effect = Err(Withheld::NoEffect);
     let nothing = [no_effect, no_effect, Err(Withheld::NoSubcommand), no_effect];
     check(&always, &[], nothing);

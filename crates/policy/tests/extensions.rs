@@ -2,12 +2,13 @@
 //! run with the same words, nothing else is started, and no file comes into being. Switched off alone, each
 //! makes the same texts opaque or uncovered again.
 
-use crate::support::shells;
-use countersign_commands::analysis::{Analysis, analyze_text_as};
+use crate::support::{self, shells};
+use countersign_commands::analysis::{Analysis, SHELL, analyze_text_as};
 use countersign_commands::command::{Mode, PromptReason};
 use countersign_commands::profile::{Extension, Extensions, Profile};
 use countersign_commands::shell::{self, Dialect};
 use countersign_policy::allowlist::EntryIndex;
+use countersign_policy::bind::{Bound, Unbound, bind};
 use countersign_policy::evaluate::{Cover, Skills, Trust, covers};
 use countersign_policy::facts::Facts;
 use proptest::collection::vec;
@@ -182,9 +183,13 @@ proptest! {
     }
 
     #[test]
-    fn groups_and_conditionals_run_the_commands_in_them_in_the_order_of_the_text(tree in tree()) {
+    fn groups_conditionals_and_loops_run_the_commands_in_them_in_the_order_of_the_text(tree in tree()) {
         let text = tree.text();
-        let has = [(text.contains(['(', '{']), shell::Extension::Group), (text.contains("if "), shell::Extension::Conditional)];
+        let has = [
+            (text.contains(['(', '{']), shell::Extension::Group),
+            (text.contains("if "), shell::Extension::Conditional),
+            (text.contains("for "), shell::Extension::Loop),
+        ];
         let used = has.into_iter().filter(|(has, _)| *has).map(|(_, extension)| Extension::Text(extension));
         let profile = Profile::Attentive(used.clone().fold(Extensions::NONE, Extensions::with));
         prop_assume!(used.clone().next().is_some());
@@ -292,8 +297,84 @@ fn each_extension_of_texts_is_enough_for_its_texts_and_needed_for_them() {
         ("(show a)", shell::Extension::Group),
         ("# show a", shell::Extension::Comments),
         ("if show a; then show b; fi", shell::Extension::Conditional),
+        ("for f in a 'b c'; do show d; done", shell::Extension::Loop),
     ] {
         understood(text, extension);
+    }
+}
+
+#[test]
+fn a_loop_that_is_not_understood_whole_is_not_taken_apart() {
+    for text in [
+        "for f; do show a; done",
+        "for f in; do show a; done",
+        "for path in a; do show a; done",
+        "for IFS in a; do show a; done",
+        "for PATH in a; do show a; done",
+        "for 'f' in a; do show a; done",
+        "for f 'in' a; do show a; done",
+        "for f in a do show b; done",
+        "for f in a; 'do' show b; done",
+        "for f in a; do; done",
+        "for f in a;; do show b; done",
+        "for f in a & do show b; done",
+        "for f in a; do show b; 'done'",
+        "for f in a; do show b; fi",
+        "for f in a; { show b; }",
+        "for f in $(show a); do show b; done",
+        "for f in $HOME; do show b; done",
+        "for f in a; do show b; done; show $f",
+        "for f in a; do show $f; done",
+        "for f in a; do $f; done",
+        "for f in a; do X=$f show b; done",
+        "for f in a; do echo ${f:-b}; done",
+        "for f in a; do echo $fg; done",
+        "echo $f; for f in a; do show b; done",
+        "show a | for f in a; do show b; done",
+        "for f in a; do show b; done | show c",
+        "for f in a; do show b; done > out",
+        "for f in a; do show b; done < out",
+        "for f in a; do show b; done &",
+        "for f in a; do show b",
+        "done",
+        "for ((i=0; i<3; i++)); do show a; done",
+        "select f in a; do show b; done",
+    ] {
+        assert!(analyze_text_as(text, Profile::ATTENTIVE).opaque.is_some(), "{text:?}");
+    }
+}
+
+#[test]
+fn a_loop_prints_each_of_its_words() {
+    let shell = support::program("/bin/sh");
+    let facts = Facts { programs: [(SHELL.to_owned(), shell)].into(), ..Facts::default() };
+    for (text, printed) in [
+        ("for f in a 'b  c' '*' -n; do echo \"<$f>\"; done", "<a>\n<b  c>\n<*>\n<-n>\n"),
+        ("for f in a b\ndo\necho \"${f}\"\ndone && echo x", "a\nb\nx\n"),
+        ("for f in 1 2; do for d in a b; do echo \"$f$d\"; done; done", "1a\n1b\n2a\n2b\n"),
+        ("for f in a b; do if [ -d / ]; then echo $f; fi; done", "a\nb\n"),
+    ] {
+        let analysis = analyze_text_as(text, Profile::ATTENTIVE);
+        assert!(analysis.opaque.is_none(), "{text:?}: {:?}", analysis.opaque);
+        let bound = match bind(&analysis, &facts) {
+            Ok(Bound::Shell { text, .. }) => text,
+            other => panic!("{text:?} is not bound: {other:?}"),
+        };
+        for shell in shells(analysis.dialect) {
+            assert_eq!(observe(shell, text).stdout, printed, "{shell}: {text:?}");
+            assert_eq!(observe(shell, &bound).stdout, printed, "{shell}: {bound:?}");
+        }
+    }
+}
+
+#[test]
+fn a_loop_in_which_something_changes_is_not_bound() {
+    for text in
+        ["for f in a; do touch x; done", "for d in a; do cd b; done", "for f in a; do cat x; show b; done"]
+    {
+        let analysis = analyze_text_as(text, Profile::ATTENTIVE);
+        assert!(analysis.opaque.is_none(), "{text:?}: {:?}", analysis.opaque);
+        assert_eq!(bind(&analysis, &Facts::default()).err(), Some(Unbound::NotStatic), "{text:?}");
     }
 }
 
@@ -312,6 +393,7 @@ enum Tree {
     Join { first: Box<Self>, operator: &'static str, second: Box<Self> },
     Group { open: &'static str, inside: Box<Self>, close: &'static str },
     If { condition: Box<Self>, then: Box<Self>, otherwise: Option<Box<Self>>, joint: &'static str },
+    For { words: &'static str, inside: Box<Self>, joint: &'static str },
 }
 
 impl Tree {
@@ -320,6 +402,9 @@ impl Tree {
             Self::Leaf { number, fails } => format!("{} {number}", if *fails { "miss" } else { "show" }),
             Self::Join { first, operator, second } => format!("{}{operator}{}", first.text(), second.text()),
             Self::Group { open, inside, close } => format!("{open}{}{close}", inside.text()),
+            Self::For { words, inside, joint } => {
+                format!("for i in {words}{joint}do {}{joint}done", inside.text())
+            }
             Self::If { condition, then, otherwise, joint } => {
                 let rest = match otherwise.as_deref() {
                     // The same conditional, in other words.
@@ -348,6 +433,11 @@ impl Tree {
                 second.leaves(found);
             }
             Self::Group { inside, .. } => inside.leaves(found),
+            Self::For { words, inside, .. } => {
+                let head = ["i", "in"].into_iter().chain(words.split(' '));
+                found.push(head.map(str::to_owned).collect());
+                inside.leaves(found);
+            }
             Self::If { condition, then, otherwise, .. } => {
                 condition.leaves(found);
                 then.leaves(found);
@@ -372,6 +462,7 @@ impl Tree {
                 }
             }
             Self::Group { inside, .. } => inside.run(ran),
+            Self::For { words, inside, .. } => words.split(' ').fold(true, |_, _| inside.run(ran)),
             Self::If { condition, then, otherwise, .. } => match (condition.run(ran), otherwise) {
                 (true, _) => then.run(ran),
                 (false, Some(otherwise)) => otherwise.run(ran),
@@ -402,8 +493,11 @@ fn tree() -> impl Strategy<Value = Tree> {
                     otherwise: otherwise.map(Box::new),
                     joint,
                 });
+        let words: &[&str] = &["a", "a b", "1 2 3"];
+        let repeated = (inner.clone(), prop::sample::select(words), prop::sample::select(joints))
+            .prop_map(|(inside, words, joint)| Tree::For { words, inside: Box::new(inside), joint });
         let joints: &[&str] = &[" && ", " || "];
-        let single = prop_oneof![2 => single, 1 => conditional];
+        let single = prop_oneof![2 => single, 1 => conditional, 1 => repeated];
         (inner, prop::sample::select(joints), single).prop_map(|(first, operator, second)| Tree::Join {
             first: Box::new(first),
             operator,

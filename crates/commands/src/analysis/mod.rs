@@ -217,6 +217,7 @@ impl Analysis {
         }
         command::is_safe_builtin(&segment.words, |word| self.is_only_status(word))
             || self.only_prints(segment)
+            || (self.is_loop_head(segment) && segment.words.iter().all(|word| !word.expands))
             || (self.profile.understands(Extension::ShellAnswers) && command::only_asks(&segment.words))
     }
 
@@ -225,6 +226,17 @@ impl Analysis {
         self.profile.understands(Extension::LiteralOutput)
             && segment.words.iter().all(|word| !word.expands || self.is_told(word))
             && command::literal_output(&segment.words, |word| self.is_only_status(word))
+    }
+
+    /// Whether `segment` only says what a loop goes through.
+    pub fn is_loop_head(&self, segment: &Segment) -> bool {
+        let is = |word: &Word| self.extensions.contains(&(shell::Extension::Loop, word.span.clone()));
+        segment.words.first().is_some_and(is)
+    }
+
+    /// Whether some of its commands may run several times.
+    pub fn has_loop(&self) -> bool {
+        self.extensions.iter().any(|(used, _)| *used == shell::Extension::Loop)
     }
 
     /// Whether `segment` only stands for a file that the next one reads as input.

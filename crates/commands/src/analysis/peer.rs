@@ -55,12 +55,12 @@ pub(super) fn parse(text: &str) -> Result<Reading, Opaque> {
 }
 
 /// A reading without what the peer reads otherwise: a test between double brackets is a program and its words
-/// to it, and a conditional nothing that it takes apart.
+/// to it, and a conditional or a loop nothing that it takes apart.
 fn as_the_peer(parsed: Result<Script, Opaque>) -> Result<Script, Opaque> {
     let script = parsed?;
     let unread = script.extensions.iter().find_map(|(used, span)| match used {
         shell::Extension::DoubleBracket => Some((used.reason(), span.start..span.start + 1)),
-        shell::Extension::Conditional => Some((used.reason(), span.clone())),
+        shell::Extension::Conditional | shell::Extension::Loop => Some((used.reason(), span.clone())),
         _ => None,
     });
     match unread {

@@ -47,6 +47,8 @@ pub(super) struct Lexer<'a> {
     pub(super) at: usize,
     pub(super) extensions: Vec<(Extension, Range<usize>)>,
     pub(super) dialect: Dialect,
+    /// Names that stand for a word of a loop around what is read, innermost last.
+    pub(super) loop_names: Vec<String>,
     /// Where the `]]` of an open `[[` begins.
     pub(super) test_end: Option<usize>,
     nodes: usize,
@@ -58,7 +60,15 @@ impl<'a> Lexer<'a> {
             return Err(opaque(OpaqueReason::TooLong, 0..text.len()));
         }
         let dialect = if text.starts_with(['-', '+']) { Dialect::Divided } else { Dialect::Posix };
-        Ok(Self { text, at: 0, extensions: Vec::new(), dialect, test_end: None, nodes: 0 })
+        Ok(Self {
+            text,
+            at: 0,
+            extensions: Vec::new(),
+            dialect,
+            loop_names: Vec::new(),
+            test_end: None,
+            nodes: 0,
+        })
     }
 
     /// The next token; at the end of the text always [`TokenKind::End`].

@@ -120,6 +120,10 @@ pub enum Extension {
     /// `if`, `then`, `elif`, `else` and `fi` around commands: some of the same commands run, in their order.
     /// A span for each of these words.
     Conditional,
+    /// `for NAME in WORD…`, `do` and `done` around commands: the same commands run, once for each word. What
+    /// stands before `do` counts as a command that does nothing, and in the loop the name stands for one of
+    /// the words, as an [`Extension::KnownVariable`]. A span for `for`, `do` and `done`.
+    Loop,
 }
 
 impl Extension {
@@ -138,6 +142,7 @@ impl Extension {
             Self::DoubleBracket => "double-bracket",
             Self::InputFile => "input-file",
             Self::Conditional => "conditional",
+            Self::Loop => "loop",
         }
     }
 
@@ -149,6 +154,7 @@ impl Extension {
             Self::ExitStatus | Self::KnownVariable => OpaqueReason::DynamicArgument,
             Self::DoubleBracket => OpaqueReason::Compound,
             Self::Conditional => OpaqueReason::If,
+            Self::Loop => OpaqueReason::For,
             Self::LiteralSubstitution => OpaqueReason::CommandSubstitution,
             Self::Comments => OpaqueReason::Empty,
             Self::Group => OpaqueReason::Group,

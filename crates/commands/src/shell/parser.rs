@@ -3,6 +3,7 @@
 
 use super::lexer::{Lexer, Position, Token, TokenKind};
 use super::opaque::{Opaque, OpaqueReason, Operator};
+use super::told::is_loop_name;
 use super::{Dialect, Extension, Script, SimpleCommand, Word, opaque};
 use std::ops::Range;
 
@@ -13,9 +14,9 @@ pub(super) fn parse(text: &str) -> Result<Script, Opaque> {
         groups: Vec::new(),
         operator: None,
         expected: Expected::Any,
-        behind_conditional: false,
+        behind_flow: false,
     };
-    while parser.step().map_err(|unclear| parser.as_of_the_conditional(unclear))? == Progress::More {}
+    while parser.step().map_err(|unclear| parser.as_of_the_flow(unclear))? == Progress::More {}
     let Parser { lexer, commands, .. } = parser;
     let mut extensions = lexer.extensions;
     extensions.sort_by_key(|(_, span)| span.start);
@@ -29,8 +30,8 @@ struct Parser<'a> {
     /// What joins the next command to the one before.
     operator: Option<Operator>,
     expected: Expected,
-    /// Whether the last thing was the end of a conditional.
-    behind_conditional: bool,
+    /// Whether the last thing was the end of a conditional or a loop.
+    behind_flow: bool,
 }
 
 /// A group that is not closed yet.
@@ -43,6 +44,7 @@ struct Group {
 enum Opener {
     Brace,
     Conditional(Part),
+    Loop,
     Parenthesis,
 }
 
@@ -97,11 +99,11 @@ impl Parser<'_> {
     /// After a command: an operator, or the end of the group or the text.
     fn joint(&mut self, token: Token) -> Result<Progress, Opaque> {
         let is_pipe = matches!(token.kind, TokenKind::Operator(Operator::Pipe | Operator::PipeBoth));
-        if is_pipe && self.behind_conditional {
+        if is_pipe && self.behind_flow {
             // Which of its commands feeds the pipe is not known.
             return Err(opaque(OpaqueReason::If, token.span));
         }
-        self.behind_conditional &= matches!(token.kind, TokenKind::Redirection);
+        self.behind_flow &= matches!(token.kind, TokenKind::Redirection);
         let (operator, expected) = match token.kind {
             TokenKind::Operator(operator) => (operator, Expected::Command),
             TokenKind::Semicolon | TokenKind::Newline => (Operator::Then, Expected::Any),
@@ -165,17 +167,75 @@ impl Parser<'_> {
             "{" => self.open(Opener::Brace, word.span),
             "}" if self.expected == Expected::Any => self.close(Opener::Brace, word.span),
             "if" => self.conditional(word.span),
+            "for" => self.loop_over_words(word),
+            "done" if self.expected == Expected::Any => self.end_of_loop(word.span),
             "then" | "elif" | "else" | "fi" if self.expected == Expected::Any => self.next_part(&word),
             "!" => self.negated(word.span),
             _ => self.simple_command(Start::Word(word)),
         }
     }
 
-    /// What is not understood behind an `if` makes the whole conditional unclear.
-    fn as_of_the_conditional(&self, unclear: Opaque) -> Opaque {
-        let mut extensions = self.lexer.extensions.iter();
-        let first = extensions.find(|(extension, _)| *extension == Extension::Conditional);
-        first.map_or(unclear, |(_, span)| opaque(OpaqueReason::If, span.clone()))
+    /// What is not understood behind an `if` or a `for` makes the whole of it unclear.
+    fn as_of_the_flow(&self, unclear: Opaque) -> Opaque {
+        let is_flow = |extension: Extension| matches!(extension, Extension::Conditional | Extension::Loop);
+        let first = self.lexer.extensions.iter().find(|(extension, _)| is_flow(*extension));
+        first.map_or(unclear, |(extension, span)| opaque(extension.reason(), span.clone()))
+    }
+
+    /// `for NAME in WORD…; do`, of which all but `do` counts as a command.
+    fn loop_over_words(&mut self, word: Word) -> Result<Progress, Opaque> {
+        let span = word.span.clone();
+        let unclear = || opaque(OpaqueReason::For, span.clone());
+        if matches!(self.operator, Some(Operator::Pipe | Operator::PipeBoth)) {
+            // Which of its commands reads the pipe is not known.
+            return Err(unclear());
+        }
+        let mut words = vec![word];
+        let end = loop {
+            match self.lexer.next(Position::Argument)? {
+                Token { kind: TokenKind::Word(word), .. } => words.push(word),
+                token => break token,
+            }
+        };
+        let [_, name, within, _, ..] = words.as_slice() else { return Err(unclear()) };
+        let is_head = !name.quoted && is_loop_name(&name.text) && !within.quoted && within.text == "in";
+        if !is_head || !matches!(end.kind, TokenKind::Semicolon | TokenKind::Newline) {
+            return Err(unclear());
+        }
+        let opening = loop {
+            match self.lexer.next(Position::Command)? {
+                Token { kind: TokenKind::Newline, .. } => {}
+                Token { kind: TokenKind::Word(word), .. } if !word.quoted && word.text == "do" => break word,
+                _ => return Err(unclear()),
+            }
+        };
+        self.lexer.loop_names.push(name.text.clone());
+        let head = span.start..words.last().map_or(span.end, |word| word.span.end);
+        let operator = self.operator;
+        self.commands.push(SimpleCommand {
+            operator,
+            negated: false,
+            assignments: Vec::new(),
+            words,
+            span: head,
+        });
+        self.lexer.extend(Extension::Loop, span.clone());
+        self.lexer.extend(Extension::Loop, opening.span);
+        self.operator = Some(Operator::Then);
+        self.open(Opener::Loop, span)
+    }
+
+    fn end_of_loop(&mut self, span: Range<usize>) -> Result<Progress, Opaque> {
+        match self.groups.pop() {
+            Some(Group { opener: Opener::Loop, .. }) => {
+                self.lexer.loop_names.pop();
+                self.lexer.extend(Extension::Loop, span);
+                self.behind_flow = true;
+                self.expected = Expected::Joint;
+                Ok(Progress::More)
+            }
+            _ => Err(opaque(OpaqueReason::SyntaxError, span)),
+        }
     }
 
     fn conditional(&mut self, span: Range<usize>) -> Result<Progress, Opaque> {
@@ -207,7 +267,7 @@ impl Parser<'_> {
             }
             (Part::Then | Part::Else, "fi") => {
                 self.groups.pop();
-                self.behind_conditional = true;
+                self.behind_flow = true;
                 Expected::Joint
             }
             _ => return Err(unclear()),
@@ -370,6 +430,7 @@ impl Opener {
         match self {
             Self::Brace => OpaqueReason::Group,
             Self::Conditional(_) => OpaqueReason::If,
+            Self::Loop => OpaqueReason::For,
             Self::Parenthesis => OpaqueReason::Subshell,
         }
     }

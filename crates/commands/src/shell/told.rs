@@ -5,9 +5,10 @@ use super::{Extension, Word};
 use crate::environment::TOLD;
 
 impl Lexer<'_> {
-    /// Takes `$NAME` or `${NAME}` of a variable that everybody has into a word, as it stands.
+    /// Takes `$NAME` or `${NAME}` of a variable that everybody has, or of a loop around it, into a word, as it
+    /// stands.
     pub(super) fn known_variable(&mut self, word: &mut Word) -> bool {
-        let Some(length) = known(self.rest()) else { return false };
+        let Some(length) = known(self.rest(), &self.loop_names) else { return false };
         let span = self.at..self.at + length;
         word.text.push_str(self.text.get(span.clone()).unwrap_or_default());
         word.expands = true;
@@ -39,9 +40,9 @@ impl Lexer<'_> {
     }
 }
 
-/// The length of a known variable at the start of a text: without a name glued to it, a subscript or an
-/// operator.
-fn known(text: &str) -> Option<usize> {
+/// The length of a known variable, or of one with a name of `names`, at the start of a text: without a name
+/// glued to it, a subscript or an operator.
+fn known(text: &str, names: &[String]) -> Option<usize> {
     let behind = text.strip_prefix('$')?;
     let (inner, braces) = match behind.strip_prefix('{') {
         Some(inner) => (inner, 2),
@@ -53,8 +54,22 @@ fn known(text: &str) -> Option<usize> {
         0 => !rest.starts_with(['[', ':']),
         _ => rest.starts_with('}') && !rest.starts_with("}["),
     };
-    (ends && TOLD.contains(&name)).then_some(1 + braces + length)
+    let is_known = TOLD.contains(&name) || names.iter().any(|known| known == name);
+    (ends && is_known).then_some(1 + braces + length)
 }
+
+/// Whether a variable of this name is nothing but itself: no shell obeys it, and no program is known to.
+/// Some shells have others that are all in small letters, such as `path`.
+pub(super) fn is_loop_name(name: &str) -> bool {
+    matches!(name.as_bytes(), [letter] if letter.is_ascii_lowercase()) || LOOP_NAMES.contains(&name)
+}
+
+/// Names that people give to what a loop goes through.
+const LOOP_NAMES: &[&str] = &[
+    "arg", "branch", "commit", "crate", "day", "dep", "dir", "doc", "ext", "file", "folder", "hash", "id",
+    "idx", "img", "issue", "item", "key", "lang", "lib", "mod", "month", "name", "num", "ns", "pkg", "port",
+    "pr", "proj", "ref", "repo", "sha", "svc", "tag", "url", "user", "val", "ver", "word", "year",
+];
 
 /// Where the `]]` begins of a `[[` at the start of a text, if between them is one question about a plain word
 /// or one comparison of two, and nothing but single blanks around each.

@@ -323,7 +323,7 @@ async fn on_its_own_node(of: impl Fn(&Rig) -> &Fleet) -> [String; 2] {
     let mut said = Vec::new();
     for folder in folders {
         let mut request = echo();
-        request.exec.command = ["sh", "-c", "for x in 1; do true; done"].map(str::to_owned).to_vec();
+        request.exec.command = ["sh", "-c", "while false; do true; done"].map(str::to_owned).to_vec();
         request.exec.cwd = Some(folder.to_str().unwrap().to_owned());
         said.push(rig.went(request).await);
     }

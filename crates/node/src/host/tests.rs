@@ -589,7 +589,7 @@ async fn a_chain_shows_its_parts_marks_every_missed_one_and_offers_a_rule_for_ea
     assert_eq!(exact.rules.as_ref().map(Vec::len), Ok(2), "one for uname, one for ls");
     // What cannot be taken apart is shown as the text that the shell gets, whole, and nothing
     // is offered for it.
-    let record = rig.send(chain("for x in a; do uname; done"), NO).await.1.unwrap();
+    let record = rig.send(chain("while uname; do uname; done"), NO).await.1.unwrap();
     let view = record.question.subject.view();
     assert_eq!((view.shell.len(), view.segments.len(), view.segments[0].args.len()), (2, 1, 1), "{view:?}");
     assert_eq!(view.segments[0].args[0].role, ArgRole::Text);

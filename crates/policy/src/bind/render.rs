@@ -45,6 +45,8 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
         for (index, word) in segment.words.iter().enumerate() {
             let piece = match step {
                 _ if index < first => String::new(),
+                // `for NAME in`
+                Step::Builtin if index < HEAD && analysis.is_loop_head(segment) => word.text.clone(),
                 // Some shells look for the very character.
                 Step::Builtin if is_closing_bracket(segment, index) => "]".to_owned(),
                 _ => match step.path_at(index) {
@@ -70,7 +72,11 @@ fn pieces(analysis: &Analysis, steps: &[Step]) -> Result<Vec<Piece>, Unbound> {
             Extension::NullDevice if source.starts_with('&') => {
                 pieces.push((span.clone(), ">/dev/null 2>&1".to_owned()));
             }
-            Extension::NullDevice | Extension::Conditional => pieces.push((span.clone(), source.to_owned())),
+            // The first word of what a loop goes through is written with the others.
+            Extension::Loop if source == "for" => {}
+            Extension::NullDevice | Extension::Conditional | Extension::Loop => {
+                pieces.push((span.clone(), source.to_owned()));
+            }
             // Words and gaps are written anew anyway.
             Extension::LineContinuation
             | Extension::ExitStatus
@@ -151,14 +157,15 @@ fn says_the_same(text: &str, analysis: &Analysis, steps: &[Step]) -> bool {
     let groups = |extensions: &[(Extension, Range<usize>)]| {
         extensions.iter().filter(|(extension, _)| *extension == Extension::Group).count()
     };
-    let conditionals = |text: &str, extensions: &[(Extension, Range<usize>)]| -> Vec<Option<String>> {
-        let words = extensions.iter().filter(|(extension, _)| *extension == Extension::Conditional);
+    let flow = |text: &str, extensions: &[(Extension, Range<usize>)]| -> Vec<Option<String>> {
+        let is_flow = |extension: Extension| matches!(extension, Extension::Conditional | Extension::Loop);
+        let words = extensions.iter().filter(|(extension, _)| is_flow(*extension));
         words.map(|(_, span)| text.get(span.clone()).map(str::to_owned)).collect()
     };
     script.dialect == Dialect::Posix
         && script.commands.len() == analysis.segments.len()
         && groups(&script.extensions) == groups(&analysis.extensions)
-        && conditionals(text, &script.extensions) == conditionals(&analysis.source, &analysis.extensions)
+        && flow(text, &script.extensions) == flow(&analysis.source, &analysis.extensions)
         && script.commands.iter().zip(&analysis.segments).zip(steps).all(|((command, segment), step)| {
             let words = segment.words.iter().enumerate().skip(step.first());
             let wanted = words.map(|(index, word)| step.path_at(index).unwrap_or(&word.text));
@@ -172,6 +179,9 @@ fn says_the_same(text: &str, analysis: &Analysis, steps: &[Step]) -> bool {
 fn texts(words: &[Word]) -> impl Iterator<Item = &str> {
     words.iter().map(|word| word.text.as_str())
 }
+
+/// Words before those that a loop goes through.
+const HEAD: usize = 3;
 
 /// Room for quotes and real paths, in bytes.
 const EXTRA_BYTES: usize = 256;

@@ -103,7 +103,7 @@ impl Ruled {
                     let says_enough =
                         |segment: &Segment| held.is_none() && says_enough(rules, index, segment);
                     let is_counted = rules.rules().get(index).is_some_and(|rule| rule.limits.uses.is_some());
-                    let has_use = !is_counted || used.insert(index);
+                    let has_use = !is_counted || (!analysis.has_loop() && used.insert(index));
                     allowed = analysis
                         .segments
                         .get(at)

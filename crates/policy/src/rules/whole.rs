@@ -314,6 +314,10 @@ fn places(analysis: &Analysis, facts: &Facts) -> Vec<Vec<ReadingPlace>> {
     // A move in one may not have been made at all where the next command runs.
     let has_conditional =
         analysis.extensions.iter().any(|(extension, _)| *extension == shell::Extension::Conditional);
+    // In a loop it is made from where the round before came to.
+    if analysis.has_loop() && analysis.segments.iter().any(|segment| moves(&segment.words)) {
+        return vec![vec![None]; analysis.segments.len()];
+    }
     let mut all = Vec::with_capacity(analysis.segments.len());
     for (at, segment) in analysis.segments.iter().enumerate() {
         groups.enter(segment, &mut here);
