@@ -208,7 +208,11 @@ fn step(
         return Err(Unbound::Carrier);
     }
     let is_builtin = analysis.is_harmless_builtin(segment);
-    let told = |word: &Word| if is_builtin { analysis.is_told(word) } else { analysis.is_status(word) };
+    let is_printed =
+        |word: &Word| segment.words.first().is_some_and(|first| analysis.is_printed_by(first, word));
+    let told = |word: &Word| {
+        if is_builtin { analysis.is_told(word) } else { analysis.is_status(word) || is_printed(word) }
+    };
     if segment.words.iter().any(|word| word.expands && !told(word)) {
         return Err(Unbound::Expansion);
     }

@@ -136,8 +136,13 @@ fn reads_by_its_name(analysis: &Analysis, segment: &Segment) -> bool {
     let plain = segment.candidate.mode == command::Mode::Executable
         && segment.candidate.wrappers.is_empty()
         && segment.assignments.is_empty();
+    let may_be_anything = |index: usize, word: &Word| {
+        let is_printed = segment.words.first().is_some_and(|first| analysis.is_printed_by(first, word));
+        word.expands && !is_printed && pattern(analysis, word, index).is_none()
+    };
+    let words = segment.words.iter().enumerate();
     plain
-        && rules::reads_by_its_name(segment.words.iter().enumerate().map(|(index, word)| {
-            (word.text.as_str(), word.expands && pattern(analysis, word, index).is_none())
-        }))
+        && rules::reads_by_its_name(
+            words.map(|(index, word)| (word.text.as_str(), may_be_anything(index, word))),
+        )
 }

@@ -397,6 +397,40 @@ fn a_rule_for_a_folder_follows_only_moves_that_reach_the_command() {
 }
 
 #[test]
+fn a_loop_of_what_only_reads_runs_as_its_parts_do() {
+    let check = |more: Vec<CommandRule>, text: &str, expected: Option<&str>| {
+        let rules = PRESETS.first().unwrap().rules(0).into_iter().chain(more).collect();
+        let evaluation = judge_text(text, rules, &Folders::new());
+        let ours = match (evaluation.verdict, evaluation.bound) {
+            (ALLOWED, Some(Bound::Shell { text, .. })) => Some(text),
+            (Verdict::Ask(_), _) => None,
+            (verdict, _) => panic!("{text}: {verdict:?}"),
+        };
+        assert_eq!(ours.as_deref(), expected, "{text}");
+    };
+    check(
+        Vec::new(),
+        "for f in a.md b.md; do echo $f; wc -l c.md; done",
+        Some("for f in 'a.md' 'b.md'; do 'echo' \"$f\"; '/usr/bin/wc' '-l' 'c.md'; done"),
+    );
+    check(
+        Vec::new(),
+        "for dir in a 'b c'; do basename \"$dir\"; done",
+        Some("for dir in 'a' 'b c'; do '/usr/bin/basename' \"$dir\"; done"),
+    );
+    check(Vec::new(), "true; basename $PWD", Some("'true'; '/usr/bin/basename' \"$PWD\""));
+    let scan = || rules_of(&[json!({ "program": "/usr/bin/scan" })]);
+    check(scan(), "scan && scan", Some("'/usr/bin/scan' && '/usr/bin/scan'"));
+    // It may do something, and then the order of the rounds matters.
+    check(scan(), "for f in a; do scan; done", None);
+    for text in
+        ["for f in a; do wc -l $f; done", "for f in a; do cd b; done", "for f in *; do basename $f; done"]
+    {
+        check(Vec::new(), text, None);
+    }
+}
+
+#[test]
 fn a_find_runs_programs_that_only_read_what_it_finds() {
     let everyday = || PRESETS.first().unwrap().rules(0);
     let check_with = |rules: Vec<CommandRule>, text: &str, expected: Result<&str, Verdict>| {

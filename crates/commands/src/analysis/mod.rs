@@ -258,7 +258,7 @@ impl Analysis {
         let prints = |span: &Range<usize>| {
             let mut segments = self.segments.iter();
             let holds = |segment: &&Segment| segment.words.iter().any(|word| holds(word, span));
-            segments.find(holds).is_some_and(|segment| self.only_prints(segment))
+            segments.find(holds).is_some_and(|segment| self.only_prints(segment) || prints_names(segment))
         };
         known.map(|(_, span)| span.clone()).find(|span| !prints(span))
     }
@@ -287,6 +287,12 @@ impl Analysis {
     /// Whether a word stands for the last command's status, perhaps among other letters.
     pub fn is_status(&self, word: &Word) -> bool {
         self.uses(shell::Extension::ExitStatus, word) && !self.uses(shell::Extension::KnownVariable, word)
+    }
+
+    /// Whether `word` has a part that everybody may know and stands behind the name of a program that prints
+    /// it and nothing else.
+    pub fn is_printed_by(&self, program: &Word, word: &Word) -> bool {
+        NAME_PRINTERS.contains(&program.text.as_str()) && self.is_told(word)
     }
 
     /// Whether a shell puts something in place of a part of a word that everybody may know: the last
@@ -335,6 +341,12 @@ impl Analysis {
             extensions: Vec::new(),
         }
     }
+}
+
+/// Whether a segment calls a program by its bare name that prints parts of its words and nothing else.
+fn prints_names(segment: &Segment) -> bool {
+    let is_plain = segment.candidate.wrappers.is_empty() && segment.assignments.is_empty();
+    is_plain && segment.words.first().is_some_and(|program| NAME_PRINTERS.contains(&program.text.as_str()))
 }
 
 impl Segment {
@@ -403,3 +415,6 @@ const CARRIED: usize = 16;
 
 /// The shell that reads texts.
 pub const SHELL: &str = "sh";
+
+/// Programs that print parts of their words and nothing else.
+const NAME_PRINTERS: &[&str] = &["basename", "dirname"];

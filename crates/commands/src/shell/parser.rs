@@ -192,7 +192,7 @@ impl Parser<'_> {
         }
         let mut words = vec![word];
         let end = loop {
-            match self.lexer.next(Position::Argument)? {
+            match self.lexer.next(Position::Argument).map_err(|_| unclear())? {
                 Token { kind: TokenKind::Word(word), .. } => words.push(word),
                 token => break token,
             }
@@ -203,7 +203,7 @@ impl Parser<'_> {
             return Err(unclear());
         }
         let opening = loop {
-            match self.lexer.next(Position::Command)? {
+            match self.lexer.next(Position::Command).map_err(|_| unclear())? {
                 Token { kind: TokenKind::Newline, .. } => {}
                 Token { kind: TokenKind::Word(word), .. } if !word.quoted && word.text == "do" => break word,
                 _ => return Err(unclear()),

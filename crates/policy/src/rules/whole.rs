@@ -291,7 +291,10 @@ pub(super) fn invoke<T>(
     let unknown = ProgramFacts::default();
     let arguments: Vec<Argument<'_>> = arguments
         .iter()
-        .map(|word| Argument { text: &word.text, expands: word.expands && !analysis.is_status(word) })
+        .map(|word| {
+            let is_told = analysis.is_status(word) || analysis.is_printed_by(typed, word);
+            Argument { text: &word.text, expands: word.expands && !is_told }
+        })
         .collect();
     Some(ask(Invocation {
         typed: &typed.text,
