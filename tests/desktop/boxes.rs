@@ -188,7 +188,7 @@ fn printed(app: &App, more: &[&str]) -> anyhow::Result<Running> {
 }
 
 /// Its first line is no plain command, so that no rule could know it.
-const PRINT: &str = "for x in 1; do true; done
+const PRINT: &str = "while false; do true; done
     echo \"[$VIRTUAL_ENV] [${PATH%%:*}] [$CARGO_TERM_COLOR] [$AGENT_SETTING] [$HTTPS_PROXY]\"";
 
 #[test]
