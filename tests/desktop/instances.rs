@@ -111,8 +111,8 @@ fn a_prompt_that_was_answered_sleeps_while_commands_run() -> Story {
         })?;
         home.countersign(&["deny", "--all"])?.expect_code(0)?;
         request.finish()?.expect_code(200)?;
-        // Were it told of them, it would be woken at least once by each. It may still be busy with what it was
-        // told before, and as long as commands take, WebKit has something to say to it too.
+        // Were it told of them, it would be woken at least once by each. It may still be busy with what it
+        // was told before, and as long as commands take, WebKit has something to say to it too.
         let mut counted = Vec::new();
         for _ in 0..ROUNDS {
             let before = wakes(page)?;

@@ -15,8 +15,8 @@ pub(crate) struct Prediction<'a> {
 }
 
 /// Whether everything that runs is a printer or does not exist, and which of them run is told here. A literal
-/// substitution needs a real `cat`; what a conditional or a loop runs is compared where trees of commands are made up
-/// (`crates/policy/tests/extensions.rs`).
+/// substitution needs a real `cat`; what a conditional or a loop runs is compared where trees of commands are
+/// made up (`crates/policy/tests/extensions.rs`).
 pub(crate) fn is_predictable(script: &Script) -> bool {
     let is_other = |(extension, _): &(Extension, Range<usize>)| {
         matches!(extension, Extension::LiteralSubstitution | Extension::Conditional | Extension::Loop)

@@ -5,8 +5,8 @@ use super::{Extension, Word};
 use crate::environment::TOLD;
 
 impl Lexer<'_> {
-    /// Takes `$NAME` or `${NAME}` of a variable that everybody has, or of a loop around it, into a word, as it
-    /// stands.
+    /// Takes `$NAME` or `${NAME}` of a variable that everybody has, or of a loop around it, into a word, as
+    /// it stands.
     pub(super) fn known_variable(&mut self, word: &mut Word) -> bool {
         let Some(length) = known(self.rest(), &self.loop_names) else { return false };
         let span = self.at..self.at + length;

@@ -155,8 +155,8 @@ const SAME: &[(&str, &[&str])] = &[
     ("yarn yarnpkg", &["add < install, up, upgrade"]),
 ];
 
-/// Programs that take names of their user's for commands too, or cut short, with the names that are their own.
-/// `clippy` and `fmt` come with `cargo`.
+/// Programs that take names of their user's for commands too, or cut short, with the names that are their
+/// own. `clippy` and `fmt` come with `cargo`.
 const OWN: &[(&str, &[&str])] = &[
     (
         "cargo",

@@ -255,7 +255,8 @@ fn is_flag_for(word: &str, command: &str) -> bool {
     command != "rm" && name == Some(command)
 }
 
-/// Whether a program is told to do something of its own, or nothing at all, as far as it is known what it has.
+/// Whether a program is told to do something of its own, or nothing at all, as far as it is known what it
+/// has.
 fn calls_its_own(program: &Name, texts: &[&str]) -> bool {
     let is_git = program.as_str() == "git";
     let is_own = |word: &str| match same::own(program.as_str()) {
