@@ -13,7 +13,15 @@ export interface Explained {
   after?: string;
 }
 
-/** A step in words of the present language. */
+/** A sentence with values in place of its marks, such as `{cause}`. */
+function fill(sentence: string, values: Record<string, string>): string {
+  return sentence.replace(/\{(\w+)\}/g, (mark, name: string) => values[name] ?? mark);
+}
+
+/**
+ * A step in words of the present language. The command line says the same, out of the same file of words
+ * (`crates/cli/src/commands/explain.rs`).
+ */
 export function explained(step: TraceStep): Explained {
   const words = t().trace;
   const list = (items: string[]) => t().common.list(items);
@@ -21,18 +29,26 @@ export function explained(step: TraceStep): Explained {
     case 'policy':
       return {
         stance: 'neither',
-        text: words.policy(t().security[step.security], t().ask[step.ask], t().security[step.fallback]),
+        text: fill(words.policy, {
+          security: t().security[step.security],
+          ask: t().ask[step.ask],
+          fallback: t().security[step.fallback],
+        }),
       };
     case 'sandbox':
-      return { stance: 'neither', text: words.sandbox(step.network) };
+      return { stance: 'neither', text: step.network ? words.sandbox.with : words.sandbox.without };
     case 'opaque':
-      return { stance: 'against', text: words.opaque(step.cause), code: step.text };
+      return { stance: 'against', text: fill(words.opaque, { cause: step.cause }), code: step.text };
     case 'extension':
-      return { stance: 'neither', text: words.extension(step.name), code: step.text };
+      return { stance: 'neither', text: fill(words.extension, { name: step.name }), code: step.text };
     case 'segment':
       return { stance: 'neither', text: words.segment, code: step.typed };
     case 'wrapper':
-      return { stance: 'neither', text: words.wrapper(step.through.join(' → ')), code: step.program };
+      return {
+        stance: 'neither',
+        text: fill(words.wrapper, { through: step.through.join(' → ') }),
+        code: step.program,
+      };
     case 'resolution':
       return step.path === undefined
         ? { stance: 'against', text: words.notFound }
@@ -69,7 +85,7 @@ export function explained(step: TraceStep): Explained {
     case 'open':
       return {
         stance: 'for',
-        text: step.agent === '*' ? words.openForAll : words.open(step.agent),
+        text: step.agent === '*' ? words.openForAll : fill(words.open, { agent: step.agent }),
         code: step.folder,
       };
     case 'held':
@@ -79,7 +95,7 @@ export function explained(step: TraceStep): Explained {
         stance: 'neither',
         text: words.advice[step.advice],
         ...(step.subject ? { code: step.subject } : {}),
-        ...(step.more > 0 ? { after: words.more(step.more) } : {}),
+        ...(step.more > 0 ? { after: fill(words.more, { count: String(step.more) }) } : {}),
       };
     case 'verdict':
       return {
