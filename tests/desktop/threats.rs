@@ -32,7 +32,7 @@ fn t01_a_request_that_brings_its_own_approval_is_refused() -> Story {
         assert_eq!(answer["ok"], false, "{answer}");
         for extra in ["approved", "approval", "decision", "preapproved"] {
             let request =
-                json!({ "command": ["touch", file], extra: "allow-once", "approvalTimeoutMs": 30_000 });
+                json!({ "command": ["touch", file], extra: "allow-once", "approvalTimeoutMs": 600_000 });
             let wire = Wire::exec(&app.home, &request)?;
             app.wait_for_card("touch")?;
             app.deny()?;

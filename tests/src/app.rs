@@ -276,6 +276,22 @@ impl App {
         })
     }
 
+    /// Waits until the prompt shows a command that has `word` among its words, or what asks is over: whether it
+    /// is shown. Something that ends by itself may do so before a slow machine has drawn it.
+    pub fn is_shown_in_time(&self, word: &str, asking: &mut Running) -> Result<bool> {
+        wait_for(&format!("the prompt shows {word:?}, or its time is over"), PATIENCE, || {
+            if !asking.runs()? {
+                return Ok(Some(false));
+            }
+            if !self.find_window(Window::Prompt)? {
+                return Ok(None);
+            }
+            let prompt = self.prompt()?;
+            let is_card = prompt.state == "card" && prompt.painted && prompt.outcome.is_none();
+            Ok((is_card && prompt.words.iter().any(|shown| shown.contains(word))).then_some(true))
+        })
+    }
+
     /// Waits until the prompt shows nothing.
     pub fn wait_for_blank(&self) -> Result<Prompt> {
         self.wait_for_prompt("the prompt is blank", |prompt| prompt.state == "blank" && prompt.card.is_none())

@@ -302,7 +302,7 @@ test('what asks for the person comes before the first steps', () =>
   first(async (tab) => {
     await tab.evaluate(() => {
       const loosenings = [{ scope: 'coder', field: 'ask', from: 'always', to: 'on-miss' }];
-      const confirmation = { id: 'c', createdAtMs: Date.now(), expiresAtMs: Date.now() + 60_000, loosenings };
+      const confirmation = { id: 'c', createdAtMs: Date.now(), expiresAtMs: Date.now() + 1_800_000, loosenings };
       window.mock.emit({ kind: 'confirmation-added', confirmation });
     });
     await tab.waitForSelector(at('confirmation'));

@@ -39,7 +39,7 @@ test('the inbox opens a request in the prompt window', () =>
 test('a loosening from the command line is named in words and is not applied by a key', () =>
   main('inbox', async (tab) => {
     await tab.evaluate((loosenings) => {
-      const confirmation = { id: 'c', createdAtMs: Date.now(), expiresAtMs: Date.now() + 60_000, loosenings };
+      const confirmation = { id: 'c', createdAtMs: Date.now(), expiresAtMs: Date.now() + 1_800_000, loosenings };
       window.mock.emit({ kind: 'confirmation-added', confirmation });
     }, LOOSER);
     const apply = at('confirmation-apply');

@@ -7,12 +7,6 @@ const ALLOW = at('allow-once');
 /** A line of a diff. */
 const ROW = '.rows > .row';
 
-/**
- * Milliseconds from the event to the paint of 10 000 lines: well under a second on a quiet machine, and never
- * as much as this.
- */
-const SLOW_MS = 60_000;
-
 let browser;
 before(async () => (browser = await start()));
 after(() => browser.close());
@@ -306,16 +300,14 @@ test('the heading of a file stays in view while its lines are read, unless it wo
 });
 
 for (const count of [5_000, 10_000]) {
-  test(`${count} lines are on the screen quickly, complete, and arm only at their end`, async () => {
+  test(`${count} lines are on the screen, complete, and arm only at their end`, async () => {
     const tab = await browser.open('prompt');
-    const took = await tab.evaluate(async (count) => {
+    await tab.evaluate(async (count) => {
       const card = window.cards.overwrite('a', Date.now(), count);
-      const painted = new Promise((resolve) => (window.mock.cardPainted = async () => resolve(performance.now()) ?? 1));
-      const began = performance.now();
+      const painted = new Promise((resolve) => (window.mock.cardPainted = async () => resolve() ?? 1));
       window.mock.emit({ kind: 'card-added', card });
-      return (await painted) - began;
+      await painted;
     }, count);
-    assert.ok(took < SLOW_MS, `took ${took} ms`);
     const all = await lines(tab);
     assert.equal(all.length, count);
     assert.match(all.at(-1)[2], new RegExp(`added:   "new-${count / 2 - 1}"`));

@@ -19,7 +19,8 @@ export function card(id: string, now: number, differs: Partial<Card> = {}): Card
     peer: shown('openclaw (pid 4121)'),
     host: { kind: 'this-machine' },
     createdAtMs: now - 18_000,
-    expiresAtMs: now + 102_000,
+    // Longer than any test takes, however slow the machine.
+    expiresAtMs: now + 30 * MINUTE,
     onExpiry: 'not-run',
     ...pushed,
     // So that two of them do not ask exactly the same; `alike` is for that.
@@ -46,7 +47,7 @@ export function hostile(id: string, now: number): Card {
     session: shown('nightly-maintenance'),
     host: { kind: 'remote', name: shown('build-02') },
     createdAtMs: now - 3 * MINUTE,
-    expiresAtMs: now + 48_000,
+    expiresAtMs: now + 28 * MINUTE,
     command: command([
       segment(
         [
@@ -165,14 +166,14 @@ export function several(now: number): Card[] {
       session: shown('camera-digest'),
       host: { kind: 'sandbox', name: shown('web-7') },
       createdAtMs: now - 56_000,
-      expiresAtMs: now + 4 * MINUTE,
+      expiresAtMs: now + 29 * MINUTE,
       ...sample('convert'),
     }),
     card('req-git', now),
     card('req-npm', now, {
       session: shown('add-a11y-checks'),
       createdAtMs: now - 9_000,
-      expiresAtMs: now + 111_000,
+      expiresAtMs: now + 31 * MINUTE,
       ...sample('install'),
     }),
   ];

