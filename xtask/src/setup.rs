@@ -180,31 +180,35 @@ fn run_apt(arguments: &[&str]) -> Result<()> {
 /// Node is used to build and test the UI only. Debian 12 carries an older one, so it is not
 /// always apt's to give.
 fn ensure_node() -> Result<()> {
-    if node_major().is_some_and(|major| major >= NODE_MAJOR) && is_on_path("npm") {
+    let found = node_version();
+    if found.as_deref().is_some_and(builds_the_ui) && is_on_path("npm") {
         return Ok(());
     }
-    let found = node_major().map_or_else(|| "none".to_owned(), |major| format!("version {major}"));
-    if is_on_path("apt-get") && apt_node_major().is_some_and(|major| major >= NODE_MAJOR) {
+    let found = found.map_or_else(|| "none".to_owned(), |version| format!("version {version}"));
+    if is_on_path("apt-get") && apt_node_version().as_deref().is_some_and(builds_the_ui) {
         println!("Missing on this machine:\n  {:<28} builds the UI (found: {found})", "nodejs npm");
         return run_apt(&["install", "-y", "-qq", "--no-install-recommends", "nodejs", "npm"]);
     }
-    bail!(
-        "Node {NODE_MAJOR} or newer with npm builds the UI (found: {found}). Get it from https://nodejs.org"
-    );
+    bail!("{NODE} with npm builds the UI (found: {found}). Get it from https://nodejs.org");
 }
 
-fn node_major() -> Option<u32> {
-    major(output_of(command("node").arg("--version"))?.trim().strip_prefix('v')?)
+fn node_version() -> Option<String> {
+    Some(output_of(command("node").arg("--version"))?.trim().strip_prefix('v')?.to_owned())
 }
 
-fn apt_node_major() -> Option<u32> {
+fn apt_node_version() -> Option<String> {
     let answer = output_of(command("apt-cache").args(["policy", "nodejs"]))?;
-    let candidate = answer.lines().find_map(|line| line.trim().strip_prefix("Candidate: "))?;
-    major(candidate)
+    answer.lines().find_map(|line| line.trim().strip_prefix("Candidate: ")).map(str::to_owned)
 }
 
-fn major(version: &str) -> Option<u32> {
-    version.split('.').next()?.parse().ok()
+/// Whether npm takes this version of Node for what the UI is built and tested with, as `engines` in
+/// `ui/package.json` says.
+fn builds_the_ui(version: &str) -> bool {
+    let mut numbers = version.split(['.', '~', '+', '-']).map(|number| number.parse::<u32>().ok());
+    let (Some(major), minor) = (numbers.next().flatten(), numbers.next().flatten().unwrap_or(0)) else {
+        return false;
+    };
+    matches!((major, minor), (20, 19..) | (22, 13..) | (24.., _))
 }
 
 fn explain_other_systems(purpose: Purpose) -> Result<()> {
@@ -227,8 +231,8 @@ fn explain_other_systems(purpose: Purpose) -> Result<()> {
     }
 }
 
-/// Oldest Node whose npm reads the lock file and whose runtime Vite supports.
-const NODE_MAJOR: u32 = 20;
+/// The versions of Node that build the UI, for people.
+const NODE: &str = "Node 20 (from 20.19 on), 22 (from 22.13 on), or 24 and newer";
 
 const PROGRAMS_TO_TEST: &[&str] =
     &["Xvfb", "bwrap", "dbus-daemon", "openbox", "WebKitWebDriver", "weston", "xterm", "tint2", "dunst"];
@@ -242,7 +246,7 @@ Fedora, to test: sudo dnf install webkit2gtk-driver xorg-x11-server-Xvfb xauth d
 Arch, to run:    sudo pacman -S base-devel webkit2gtk-4.1 gtk3 dbus libayatana-appindicator librsvg bubblewrap
 Arch, to test:   sudo pacman -S xorg-server-xvfb xorg-xauth openbox xterm tint2 dunst sway mako weston xdotool xorg-xprop xorg-xwininfo at-spi2-core \\
                    imagemagick python zsh mksh busybox curl openssh chromium ttf-dejavu noto-fonts-cjk adwaita-icon-theme
-Both also need Node 20 or newer with npm.";
+Both also need Node 20 (from 20.19 on), 22 (from 22.13 on), or 24 and newer, with npm.";
 
 const MACOS: &str = "\
 macOS, to run:   xcode-select --install   (WebKit is part of the system); brew install node
@@ -270,9 +274,12 @@ mod tests {
     }
 
     #[test]
-    fn the_major_version_is_read_from_node_and_from_apt() {
-        assert_eq!(major("20.20.2"), Some(20));
-        assert_eq!(major("18.20.4+dfsg-1~deb12u1"), Some(18));
-        assert_eq!(major("(none)"), None);
+    fn a_node_that_npm_would_refuse_does_not_build_the_ui() {
+        for version in ["20.19.0", "20.20.2", "22.13.1", "24.0.0", "26.1.0", "20.19.2+dfsg-1", "24.1~rc1"] {
+            assert!(builds_the_ui(version), "{version}");
+        }
+        for version in ["18.20.4", "20.18.3", "21.7.3", "22.12.0", "23.11.0", "", "x", "(none)"] {
+            assert!(!builds_the_ui(version), "{version}");
+        }
     }
 }
