@@ -1,7 +1,7 @@
 //! A refusal by name reaches what any carrier starts, and only that.
 
 use crate::support::World;
-use countersign_commands::analysis::analyze_text;
+use countersign_commands::analysis::{analyze_argv, analyze_text};
 use countersign_policy::evaluate::{
     AskReason, DenyReason, Evidence, LocalRules, Origin, Subject, Verdict, Walls, evaluate,
 };
@@ -18,9 +18,12 @@ struct Case {
     text: String,
     refuse: String,
     verdict: String,
+    /// The same for a list that hands the text to a shell, where more of it is seen.
+    list: Option<String>,
 }
 
-fn judge(case: &Case) -> String {
+/// Judges a case as the text that it is, or as the list with which doors hand a text to a shell.
+fn judge(case: &Case, argv: &[String]) -> String {
     let (program, words) = case.refuse.split_once(' ').unwrap_or((&case.refuse, ""));
     let arguments = ArgumentRule::beginning_with(words);
     let rule = json!({
@@ -31,9 +34,9 @@ fn judge(case: &Case) -> String {
     let (folders, moment) =
         (Folders::new(), Moment { agent: "main", session: None, now_ms: 100, uses: &uses });
     let world = World::new(&["sh", "-c", &case.text], Security::Full, Ask::Off);
-    let analysis = analyze_text(&case.text);
+    let analysis = if argv.is_empty() { analyze_text(&case.text) } else { analyze_argv(argv) };
     let subject = Subject {
-        argv: &[],
+        argv,
         analysis: &analysis,
         facts: &world.facts,
         policy: &world.policy,
@@ -57,9 +60,13 @@ fn refusals_reach_what_carriers_start_and_nothing_else() {
     let mut wrong = Vec::new();
     for line in include_str!("refusals.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
-        let found = judge(&case);
-        if found != case.verdict {
-            wrong.push(format!("{found} for {line}"));
+        let list = ["sh", "-c", &case.text].map(str::to_owned);
+        for (form, argv) in [("text", &[][..]), ("list", &list)] {
+            let found = judge(&case, argv);
+            let expected = case.list.as_ref().filter(|_| form == "list").unwrap_or(&case.verdict);
+            if found != *expected {
+                wrong.push(format!("{found} as a {form} for {line}"));
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -228,6 +228,15 @@ impl Analysis {
             && command::literal_output(&segment.words, |word| self.is_only_status(word))
     }
 
+    /// The text that an argument list hands to a plain shell, where it was not taken apart: the form in which
+    /// texts come, so that the shell is no part of what they say.
+    pub fn handed_text(&self) -> Option<&str> {
+        let [segment] = self.segments.as_slice() else { return None };
+        let [shell, flag, text] = segment.words.as_slice() else { return None };
+        let is_handed = self.form == Form::Arguments && matches!(flag.text.as_str(), "-c" | "-lc");
+        (is_handed && is_plain_sh(&shell.text)).then_some(text.text.as_str())
+    }
+
     /// Whether `segment` only says what a loop goes through.
     pub fn is_loop_head(&self, segment: &Segment) -> bool {
         let is = |word: &Word| self.extensions.contains(&(shell::Extension::Loop, word.span.clone()));

@@ -39,7 +39,7 @@ pub(crate) fn may_be_hidden(
         return false;
     }
     let is_unclear = analysis.opaque.is_some() || analysis.segments.iter().any(hides_what_it_runs);
-    if is_unclear && !is_quiet(&analysis.source, &refused, 0) {
+    if is_unclear && !is_quiet(analysis.handed_text().unwrap_or(&analysis.source), &refused, 0) {
         return true;
     }
     let segments = || analysis.segments.iter();
@@ -54,6 +54,13 @@ pub(crate) fn may_be_hidden(
             || is_any_called_otherwise(&refused, segment.effective())
             || (is_any_in(&refused, &Names::of(texts(analysis, at))) && !is_proven(analysis, segment, facts))
     })
+}
+
+/// Whether a text that is handed to a shell as it is starts nothing that a rule refuses now.
+pub(super) fn is_handed_quietly(analysis: &Analysis, rules: &RuleIndex, moment: Moment<'_>) -> bool {
+    let live = |rule: &&CommandRule| rule.effect == RuleEffect::Deny && is_live(rule, moment);
+    let refused = || rules.rules().iter().filter(live).map(Refused::by).collect::<Vec<_>>();
+    analysis.handed_text().is_some_and(|text| is_quiet(text, &refused(), 0))
 }
 
 fn is_any_in(refused: &[Refused<'_>], names: &Names<'_>) -> bool {

@@ -4,8 +4,8 @@
 //! could be the program.
 
 use super::{
-    Argument, Invocation, Moment, RuleIndex, Ruling, found, handed, ladder::only_reads, names_its_program,
-    names_its_tasks,
+    Argument, Invocation, Moment, RuleIndex, Ruling, found, handed, hidden::is_handed_quietly,
+    ladder::only_reads, names_its_program, names_its_tasks,
 };
 use crate::facts::{Facts, ProgramFacts, ScriptFacts};
 use crate::knowledge;
@@ -18,6 +18,7 @@ use countersign_commands::profile::Extension;
 use countersign_commands::programs::Name;
 use countersign_commands::shell;
 use countersign_protocol::rules::{ArgumentRule, CommandRule};
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -155,8 +156,10 @@ fn segment_ruling(
     let starts = if hidden { segment.words.len().min(HIDDEN) } else { segment.candidate.arguments + 1 };
     // What stands for an input file starts nothing.
     let starts = if analysis.is_input(segment) { 0 } else { starts };
+    // The shell that a text is handed to is how it comes here, and nothing that it says.
+    let first = usize::from(analysis.handed_text().is_some());
     for folder in folders {
-        for start in 0..starts {
+        for start in first..starts {
             let words = segment.words.get(start..).unwrap_or_default();
             let refusal = |invocation: Invocation<'_>| rules.refusal(invocation, moment);
             let site = Site { folder: *folder, ..Site::UNKNOWN };
@@ -223,11 +226,12 @@ pub(crate) fn may_be_refused(
         return false;
     }
     let all_folders = folders_of(analysis, facts, folders);
+    let is_seen = LazyCell::new(|| is_handed_quietly(analysis, rules, moment));
     analysis.segments.iter().zip(all_folders).any(|(segment, folders)| {
         let reached = reached_by(segment);
         let is_refused =
             |words: &Vec<Word>| refused_in(analysis, words, &folders, facts, rules, moment).is_some();
-        reached.unseen || reached.mentioned.iter().any(is_refused)
+        (reached.unseen && !*is_seen) || reached.mentioned.iter().any(is_refused)
     })
 }
 
