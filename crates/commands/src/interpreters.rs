@@ -29,20 +29,34 @@ pub fn script_operand(argv: &[String]) -> Option<usize> {
     None
 }
 
-/// Whether `argv` gives an interpreter its program otherwise than in a file: among its arguments, or as its
-/// input. A question for its version or its help brings none, nor does a module.
+/// Whether `argv` gives a program that obeys texts its text otherwise than in a file: among its arguments, or as
+/// its input. A question for its version or its help brings none, nor does a module.
 pub fn brings_its_text(argv: &[String]) -> bool {
     let Some((program, arguments)) = argv.split_first() else { return false };
     let name = Name::of(program);
-    if name.is_shell() || !name.is_interpreter() {
+    let says = |word: &String| matches!(word.as_str(), "--version" | "--help" | "-V" | "-v" | "-h" | "-m");
+    if arguments.first().is_some_and(says) {
+        return false;
+    }
+    if obeys_its_input(&name) {
+        return true;
+    }
+    let is_build = matches!(name.as_str(), "make" | "gmake" | "java" | "swift" | "ghc");
+    if name.is_shell() || !name.is_interpreter() || is_build {
         return false;
     }
     if Interpreter::of(program).is_none() {
-        return arguments.iter().any(|word| CODE.contains(&word.as_str()));
+        return arguments.iter().all(|word| word.starts_with('-'))
+            || arguments.iter().any(|word| CODE.contains(&word.as_str()));
     }
-    let says = |word: &String| matches!(word.as_str(), "--version" | "--help" | "-V" | "-v" | "-h" | "-m");
-    script_operand(argv).is_none() && !arguments.first().is_some_and(says)
-        || arguments.first().is_some_and(|word| word == "eval")
+    let file = script_operand(argv).and_then(|at| argv.get(at));
+    let is_input = |file: &String| file == "-" || file.starts_with("/dev/") || file.starts_with("/proc/");
+    file.is_none_or(is_input) || arguments.first().is_some_and(|word| word == "eval")
+}
+
+/// Whether a program does what its input says, and has commands there that start others or write files.
+pub fn obeys_its_input(name: &Name) -> bool {
+    name.is_one_of(OBEDIENT)
 }
 
 /// Index among the words of `segment` of the file that certainly is what its interpreter or shell runs.
@@ -133,6 +147,12 @@ const MODULES: &[&str] = &["pytest", "unittest"];
 
 /// Arguments of interpreters behind which their programs stand.
 const CODE: &[&str] = &["-E", "-c", "-e", "--command", "--eval", "--execute", "eval"];
+
+/// Sorted. Programs that take commands from their input, or from words like those of it.
+const OBEDIENT: &[&str] = &[
+    "at", "batch", "crontab", "dc", "ed", "ex", "expect", "ftp", "gdb", "gnuplot", "lftp", "lldb", "m4",
+    "mysql", "psql", "red", "sftp", "sqlite", "sqlite3", "tclsh", "telnet", "wish",
+];
 
 /// How a family of interpreters names its script.
 struct Interpreter {

@@ -21,6 +21,7 @@ use countersign_commands::command::carriers::rough::{self, PRINTED, Simple};
 use countersign_commands::command::{
     Language, Mode, PromptReason, ShellUse, StartUp, WrapperKind, is_assignment, moves, resolve,
 };
+use countersign_commands::interpreters::obeys_its_input;
 use countersign_commands::programs::Name;
 use countersign_protocol::rules::{ArgumentRule, CommandRule, RuleEffect};
 use std::borrow::Cow;
@@ -166,15 +167,25 @@ fn makes_names(segment: &Segment) -> bool {
     }
 }
 
-/// Whether `-f` names the input.
+/// Whether the flag for a file with a program, alone, in a cluster, or cut short, names the input.
 fn reads_its_program(texts: &[&str]) -> bool {
-    let glued = |text: &&str| match text.split_once('=') {
-        // A long option may be cut short.
-        Some((flag, file)) if flag.len() > "--".len() => "--file".starts_with(flag) && is_input(file),
-        _ => text.strip_prefix("-f").is_some_and(is_input),
-    };
-    let apart = |pair: &[&str]| matches!(pair, ["-f" | "--file" | "--makefile", file] if is_input(file));
-    texts.iter().any(glued) || texts.windows(2).any(apart)
+    texts.iter().enumerate().any(|(at, text)| {
+        let next = texts.get(at + 1).copied().unwrap_or_default();
+        match (text.strip_prefix("--"), text.strip_prefix('-')) {
+            (Some(long), _) => {
+                let (flag, value) = long.split_once('=').unwrap_or((long, next));
+                !flag.is_empty()
+                    && ["file", "makefile"].iter().any(|name| name.starts_with(flag))
+                    && is_input(value)
+            }
+            (None, Some(cluster)) => match cluster.split_once('f') {
+                Some((_, "")) => is_input(next),
+                Some((_, glued)) => is_input(glued),
+                None => false,
+            },
+            (None, None) => false,
+        }
+    })
 }
 
 /// Whether git is told to clone, which is the one of its subcommands whose `-u` names a program.
@@ -402,7 +413,17 @@ fn reads_commands(analysis: &Analysis, at: usize, facts: &Facts) -> bool {
     // Behind what nobody looks through: `docker exec -i c sh`.
     let last = segment.words.iter().rfind(|word| !is_flag(&word.text));
     let is_shell = |word: &Word| Name::of(&word.text).is_shell();
-    reads || (last.is_some_and(is_shell) && !is_proven(analysis, segment, facts))
+    let obeys = segment.words.iter().any(|word| obeys_its_input(&Name::of(&word.text)));
+    let may_read = last.is_some_and(is_shell) || obeys || follows_input(segment);
+    reads || (may_read && !is_proven(analysis, segment, facts))
+}
+
+/// Whether a segment starts a shell of somebody else, or hands its input to one.
+fn follows_input(segment: &Segment) -> bool {
+    let words: Vec<&str> = segment.words.iter().map(|word| word.text.as_str()).collect();
+    let at =
+        words.iter().position(|word| matches!(Name::of(word).as_str(), "su" | "nsenter" | "tmux" | "chroot"));
+    at.is_some()
 }
 
 /// Whether a segment is known to start nothing that its words name. Where a repository lets git use helpers
@@ -470,6 +491,7 @@ fn is_quiet_command(simple: &Simple, refused: &[Refused<'_>], depth: usize) -> b
     let is_sourced = candidate.mode == Mode::PromptOnly(PromptReason::Source);
     names_its_program(&words)
         && shell_is_quiet
+        && !effective.iter().any(|word| obeys_its_input(&Name::of(&word.text)))
         && (is_sourced || !may_start(&words).unseen)
         && !is_any_called_otherwise(refused, effective)
 }
