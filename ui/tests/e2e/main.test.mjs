@@ -292,6 +292,28 @@ test('settings hold at once, and the delay cannot be too short', () =>
     assert.equal(await tab.inputValue(at('arm-delay')), '1.5');
   }));
 
+test('settings that are changed before the first of them came back are all kept', () =>
+  main('settings', async (tab) => {
+    await tab.evaluate(() => {
+      window.kept = [];
+      window.mock.setSettings = (settings) =>
+        new Promise((resolve) => setTimeout(() => resolve(window.kept.push(settings)), 1));
+    });
+    await tab.evaluate((at) => {
+      const type = (name, value) => {
+        const field = document.querySelector(at.replace('NAME', name));
+        field.value = value;
+        field.dispatchEvent(new Event('change', { bubbles: true }));
+      };
+      type('runSeconds', '1');
+      type('outputKb', '4');
+      type('waiting', '8');
+    }, at('limit-NAME'));
+    await tab.waitForFunction(() => window.kept.length === 3);
+    const last = await tab.evaluate(() => window.kept.at(-1).limits);
+    assert.deepEqual(last, { waiting: 8, runSeconds: 1, outputKb: 4, historyMb: 128 });
+  }));
+
 test('limits stay between what can be, and each says what it means', () =>
   main('settings', async (tab) => {
     const set = async (name, typed) => {
