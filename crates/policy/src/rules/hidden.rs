@@ -253,11 +253,17 @@ impl<'a> Refused<'a> {
         let is_git = name.as_str() == "git";
         // Behind flags of which nobody knows whether they take a value, the second word may be the first. Of
         // programs whose commands are not known it may stand behind others: `image push`, `+nightly publish`.
-        let depth = if is_git { self.subcommand.len() + 1 } else { words.len() };
+        let unknown = if is_git { self.subcommand.len() + 1 } else { words.len() };
+        // Behind a command of the program's own stand operands, unless it is known to start what they say.
+        let (depth, carries) = match own_command(&name, &all) {
+            Some(command) if same::carries(name.as_str(), command) => (words.len(), true),
+            Some(command) => (1 + usize::from(same::is_group(name.as_str(), command)), false),
+            None => (unknown, false),
+        };
         let may_mean = |(at, word): (usize, &&str)| {
             let is_part = || word.split(['-', ':', '@']).any(|part| part == refused);
             let is_beginning = || at <= self.subcommand.len() && word.len() > 1 && refused.starts_with(*word);
-            (word != refused || !is_git) && (is_part() || is_beginning())
+            (word != refused || !is_git || carries) && (is_part() || is_beginning())
         };
         words.iter().take(depth).enumerate().any(may_mean)
             || same::may_do(name.as_str(), self.subcommand, &all, &words)
@@ -273,14 +279,28 @@ fn is_flag_for(word: &str, command: &str) -> bool {
     command != "rm" && name == Some(command)
 }
 
+/// Whether a program has a command of this name by itself; `None` where that is not known of it.
+fn has_itself(program: &Name, word: &str) -> Option<bool> {
+    match same::own(program.as_str()) {
+        Some(own) => Some(own.contains(&word)),
+        None => (program.as_str() == "git").then(|| same::is_gits_own(word)),
+    }
+}
+
+/// The command of its own that a program is told for certain; behind a flag that may take it for a value none is.
+fn own_command<'a>(program: &Name, texts: &'a [&'a str]) -> Option<&'a str> {
+    let command = match program.as_str() {
+        "git" => countersign_commands::git::subcommand(texts).first(),
+        _ => texts.first().filter(|word| !is_flag(word)),
+    };
+    command.copied().filter(|word| has_itself(program, word) == Some(true))
+}
+
 /// Whether a program is told to do something of its own, or nothing at all, as far as it is known what it
 /// has.
 fn calls_its_own(program: &Name, texts: &[&str]) -> bool {
     let is_git = program.as_str() == "git";
-    let is_own = |word: &str| match same::own(program.as_str()) {
-        Some(own) => own.contains(&word),
-        None => !is_git || same::is_gits_own(word),
-    };
+    let is_own = |word: &str| has_itself(program, word).unwrap_or(true);
     let command = match is_git {
         true => countersign_commands::git::subcommand(texts),
         false => subcommand(program, texts).unwrap_or_default(),
