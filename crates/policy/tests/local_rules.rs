@@ -196,7 +196,7 @@ fn what_hides_its_program_needs_a_person_when_something_is_refused() {
     let asked = Verdict::Ask(AskReason::MayBeRefused);
     for argv in [
         &["sh", "-c", "$X y"][..],
-        &["sh", "-c", "wipe $(scan)"],
+        &["sh", "-c", "$(scan) wipe"],
         &["bash", "-lc", "scan"],
         &["eval", "scan x"],
     ] {

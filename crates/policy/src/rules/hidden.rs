@@ -9,7 +9,7 @@ use super::ladder::is_described;
 use super::scripts::{awk_may_start, joined, sed_may_start};
 use super::shape::is_flag;
 use super::whole::{Site, invoke, may_start, start};
-use super::{Argument, Moment, RuleIndex, is_live};
+use super::{Argument, Moment, RuleIndex, is_live, reads_by_its_name};
 use crate::allowlist::glob;
 use crate::facts::Facts;
 use crate::knowledge::{self, same};
@@ -53,6 +53,8 @@ pub(crate) fn may_be_hidden(
             || makes_names(segment)
             || appends_words(segment, &refused)
             || is_any_called_otherwise(&refused, segment.effective())
+            || (!is_innocent(analysis, segment)
+                && refused.iter().any(|rule| rule.is_given_to(&segment.words)))
             || (is_any_in(&refused, &Names::of(texts(analysis, at))) && !is_proven(analysis, segment, facts))
     })
 }
@@ -66,6 +68,13 @@ pub(super) fn is_handed_quietly(analysis: &Analysis, rules: &RuleIndex, moment: 
 
 fn is_any_in(refused: &[Refused<'_>], names: &Names<'_>) -> bool {
     !names.is_empty() && refused.iter().any(|refused| refused.is_named_in(names))
+}
+
+/// Whether what a segment's words name is no program to it: it only reads or prints, or moves the shell.
+fn is_innocent(analysis: &Analysis, segment: &Segment) -> bool {
+    analysis.is_harmless_builtin(segment)
+        || moves(&segment.words)
+        || reads_by_its_name(segment.words.iter().map(|word| (word.text.as_str(), word.expands)))
 }
 
 fn is_any_called_otherwise(refused: &[Refused<'_>], words: &[Word]) -> bool {
@@ -231,6 +240,37 @@ impl<'a> Refused<'a> {
             false => names.has(self.program),
         };
         is_there && self.subcommand.iter().all(|word| names.has(word))
+    }
+
+    /// Whether words give the program, with the refused subcommand behind it, to another one where that may
+    /// start it: as the value of an option that is more than a letter, glued to one, or behind a command that
+    /// starts what it is told. How options are cut short and put together does not matter then.
+    fn is_given_to(&self, words: &[Word]) -> bool {
+        if glob::has_wildcard(self.program) {
+            return false;
+        }
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        let Some((program, arguments)) = texts.split_first() else { return false };
+        let name = Name::of(program);
+        let is_it = |text: &str| !text.is_empty() && Name::of(text).as_str() == self.program;
+        // What `npm run` is told is the name of a script.
+        let is_task = |own: &&str| matches!(*own, "run" | "run-script" | "rum" | "urn");
+        let own = own_command(&name, arguments).filter(|own| !is_task(own));
+        let carries = own.is_some_and(|own| same::carries(name.as_str(), own));
+        // `tar cfI ARCHIVE PROGRAM`: the letters come without a dash, and their values in their order.
+        let is_old = matches!(name.as_str(), "tar" | "gtar" | "bsdtar")
+            && arguments.first().is_some_and(|first| !first.starts_with('-') && first.contains(['I', 'F']));
+        arguments.iter().enumerate().any(|(at, word)| {
+            let before = arguments.get(at.saturating_sub(OPTION_VALUES)..at).unwrap_or_default();
+            let is_value = before.iter().any(|before| is_flag(before) && before.len() > "-x".len());
+            let value = word.split_once('=').map_or("", |(_, value)| value);
+            let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
+            let glued =
+                letters.char_indices().nth(1).and_then(|(at, _)| letters.get(at..)).unwrap_or_default();
+            let is_given = (is_it(word) && (is_value || carries || is_old)) || is_it(value) || is_it(glued);
+            let mut behind = arguments.get(at + 1..).unwrap_or_default().iter();
+            is_given && self.subcommand.iter().all(|wanted| behind.any(|word| word == wanted))
+        })
     }
 
     /// Whether a segment calls the program with a word that may be another name of the refused subcommand: a
@@ -564,6 +604,9 @@ const WILD: &[char] = &['*', '?', '[', ']', '{', '}'];
 
 /// What quotes in a text, and means nothing in a name.
 const QUOTES: [char; 3] = ['\'', '"', '\\'];
+
+/// Words behind a cluster of flags that may be values of these.
+const OPTION_VALUES: usize = 2;
 
 /// Work of taking the names out of one byte of a text.
 const NAME_UNITS: usize = 8;
