@@ -197,7 +197,7 @@ fn what_hides_its_program_needs_a_person_when_something_is_refused() {
     for argv in [
         &["sh", "-c", "$X y"][..],
         &["sh", "-c", "$(scan) wipe"],
-        &["bash", "-lc", "scan"],
+        &["bash", "-lc", "$X scan"],
         &["eval", "scan x"],
     ] {
         let world = World::new(argv, Security::Full, Ask::Off);

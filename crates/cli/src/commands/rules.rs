@@ -112,7 +112,8 @@ struct SubjectArgs {
     /// still asked about.
     #[arg(long, value_name = "FOLDER")]
     changes: Option<PathBuf>,
-    /// What tools of agents fetch from this host; `*.` in front stands for any below it.
+    /// What tools of agents fetch from this host, and for a refusal what commands say that they reach there;
+    /// `*.` in front stands for any below it.
     #[arg(long)]
     host: Option<String>,
     /// Connections out of boxes to this host and port, such as `docs.rs:443`; `*.` in front stands for
@@ -123,7 +124,8 @@ struct SubjectArgs {
     /// `pypi` or `cargo`.
     #[arg(long, value_name = "KIND", value_parser = registries())]
     registries: Option<String>,
-    /// Calls of a tool of an agent's own that neither runs commands nor changes files.
+    /// Calls of a tool of an agent's own, by its name, with `*` and `?` as wildcards. A rule that allows is
+    /// about tools that neither run commands nor change files; one that refuses is about any.
     #[arg(long)]
     tool: Option<String>,
     /// A rule as JSON instead of the other options; `-` reads it from standard input.

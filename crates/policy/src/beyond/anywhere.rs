@@ -17,6 +17,13 @@ pub(crate) fn goes_anywhere(analysis: &Analysis, argv: &[String], facts: &Facts)
     walked.more
         || destinations(analysis, argv, facts).iter().any(is_remote)
         || walked.commands.iter().any(is_unclear)
+        || walked.commands.iter().any(|invoked| takes_a_text(invoked, &analysis.source))
+}
+
+/// Whether a shell takes what a pipe may bring for commands.
+fn takes_a_text(invoked: &Invoked, source: &str) -> bool {
+    let behind = invoked.arguments();
+    invoked.name.is_shell() && source.contains('|') && behind.iter().all(|word| word.starts_with('-'))
 }
 
 fn is_unclear(invoked: &Invoked) -> bool {
@@ -25,10 +32,17 @@ fn is_unclear(invoked: &Invoked) -> bool {
         return false;
     }
     let seen = Seen::anywhere(invoked, "");
+    let is_cut = |flags: &[&str]| {
+        let long = arguments
+            .iter()
+            .filter_map(|word| word.split('=').next())
+            .filter(|word| word.len() > "--x".len());
+        long.filter(|word| word.starts_with("--")).any(|word| flags.iter().any(|flag| flag.starts_with(word)))
+    };
     let by_file = match invoked.name.as_str() {
-        "curl" => seen.has("-K --config"),
-        "wget" => seen.has("-i --input-file"),
-        "aria2c" => seen.has("-i --input-file -M --metalink-file"),
+        "curl" => seen.has("-K") || is_cut(&["--config"]),
+        "wget" => seen.has("-i") || is_cut(&["--input-file"]),
+        "aria2c" => seen.has("-i -M") || is_cut(&["--input-file", "--metalink-file"]),
         _ => false,
     };
     let mut is_data = false;

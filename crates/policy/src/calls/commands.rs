@@ -143,7 +143,8 @@ fn hosts(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<String> {
         !reads_by_its_name(segment.words.iter().map(|word| (word.text.as_str(), word.expands)))
     };
     let segments = || analysis.segments.iter().filter(is_read);
-    let words = segments().flat_map(|segment| &segment.words);
+    let words =
+        segments().filter(|segment| !only_takes_texts(analysis, segment)).flat_map(|segment| &segment.words);
     let named = words.flat_map(|word| hosts_in(&word.text));
     let anywhere = segments().filter(|segment| may_talk(segment)).flat_map(hosts_anywhere);
     // `https_proxy=HOST curl …`
@@ -155,6 +156,21 @@ fn hosts(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<String> {
         .chain(assigned)
         .map(|host| host.trim_end_matches('.').to_lowercase())
         .collect()
+}
+
+/// Whether a host in a segment's words is a text to it: it prints them, or keeps them in a repository or file.
+fn only_takes_texts(analysis: &Analysis, segment: &Segment) -> bool {
+    let words: Vec<&str> = segment.effective().iter().map(|word| word.text.as_str()).collect();
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let is_kept = || match Name::of(program).as_str() {
+        "git" => matches!(
+            countersign_commands::git::subcommand(arguments).first(),
+            Some(&("add" | "commit" | "grep" | "log" | "notes" | "show" | "tag"))
+        ),
+        "sed" | "gsed" => true,
+        _ => false,
+    };
+    analysis.is_harmless_builtin(segment) || is_kept()
 }
 
 /// Whether a program may talk to other machines: it is known for that, or nothing is known of it.

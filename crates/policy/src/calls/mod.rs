@@ -406,6 +406,12 @@ pub enum CallProblem {
     /// No kind of packages.
     #[error("the kind of packages is blank or has blanks around it")]
     Group,
+    /// More than the name of a tool.
+    #[error(
+        "expected a tool's name, such as Bash or mcp__mail__*, without parameters: what commands may not do is a \
+         refusal of their programs (--program git --subcommand push)"
+    )]
+    Parameters,
     /// No tool.
     #[error("the tool is blank or has blanks around it")]
     Tool,

@@ -24,7 +24,7 @@ pub fn about_as_stored(
     };
     Ok(match about.clone() {
         CallSubject::Files { below, names } => {
-            if names.as_ref().is_some_and(|names| names.contains(CLASSES)) {
+            if names.as_ref().is_some_and(|names| names.contains(CLASSES) || names.starts_with('!')) {
                 return Err(CallProblem::Pattern);
             }
             CallSubject::Files { below: real(&below), names }
@@ -38,8 +38,12 @@ pub fn about_as_stored(
             CallSubject::Registries { group, within: within.as_ref().map(real) }
         }
         CallSubject::Tool { name } => {
-            if name.contains(CLASSES) {
+            if name.contains(CLASSES) || name.starts_with('!') {
                 return Err(CallProblem::Pattern);
+            }
+            // What agents write for a tool with some parameters, or for one of several tools.
+            if name.contains(['(', ')', '|', ';', '&', '"', '\'', '\\']) || name.starts_with(['/', '-']) {
+                return Err(CallProblem::Parameters);
             }
             CallSubject::Tool { name }
         }
@@ -58,7 +62,11 @@ fn host_as_stored(host: &str) -> Result<String, CallProblem> {
         return Ok(address.to_string());
     }
     // A port, a path or a user is more than a host.
-    if host.contains([':', '/', '@', '[', ']']) { Err(CallProblem::Host) } else { Ok(host.to_owned()) }
+    if host.contains([':', '/', '@', '[', ']']) || host.starts_with('-') {
+        Err(CallProblem::Host)
+    } else {
+        Ok(host.to_owned())
+    }
 }
 
 /// Judges by a refusing rule what it is about. A rule that allows has nothing to prove here.
@@ -171,12 +179,22 @@ mod tests {
         ] {
             assert_eq!(stored(host(written)), Ok(host(form)), "{written}");
         }
-        for written in ["docs.rs:443", "https://docs.rs", "docs.rs/x", "a@docs.rs"] {
+        for written in ["docs.rs:443", "https://docs.rs", "docs.rs/x", "a@docs.rs", "-x"] {
             assert_eq!(stored(host(written)), Err(CallProblem::Host), "{written}");
         }
         assert_eq!(stored(files("/link", Some("*.rs"))), Ok(files("/real", Some("*.rs"))));
-        for names in ["*.{a,b}", "*.a,*.b", "[ab].x"] {
+        for names in ["*.{a,b}", "*.a,*.b", "[ab].x", "!a.ts"] {
             assert_eq!(stored(files("/src", Some(names))), Err(CallProblem::Pattern), "{names}");
+        }
+        let tool = |name: &str| stored(CallSubject::Tool { name: name.to_owned() });
+        for name in ["Bash(git push*)", "Bash(rm:*)", "Bash|Read", "/Bash/", "-x"] {
+            assert_eq!(tool(name), Err(CallProblem::Parameters), "{name}");
+        }
+        for name in ["!Bash", "{Bash,Read}"] {
+            assert_eq!(tool(name), Err(CallProblem::Pattern), "{name}");
+        }
+        for name in ["Bash", "mcp__mail__*", "mcp__a.b__c-d", "*", "functions.exec_command"] {
+            assert!(tool(name).is_ok(), "{name}");
         }
     }
 

@@ -19,7 +19,7 @@ use countersign_commands::analysis::{Analysis, Operator, Segment, Word};
 use countersign_commands::command::carriers::carrier;
 use countersign_commands::command::carriers::rough::{self, PRINTED, Simple};
 use countersign_commands::command::{
-    Language, Mode, PromptReason, ShellUse, StartUp, WrapperKind, is_assignment, moves, resolve,
+    Language, Mode, PromptReason, ShellUse, WrapperKind, is_assignment, moves, resolve,
 };
 use countersign_commands::interpreters::obeys_its_input;
 use countersign_commands::programs::Name;
@@ -539,9 +539,8 @@ fn is_quiet_command(simple: &Simple, refused: &[Refused<'_>], depth: usize) -> b
     }
     let shell_is_quiet = match candidate.shell {
         None => true,
-        Some(ShellUse::Inline {
-            payload, language: Language::Posix, starts_up: StartUp::Nothing, ..
-        }) => {
+        // What its user has it start up with is a script like others.
+        Some(ShellUse::Inline { payload, language: Language::Posix, .. }) => {
             effective.get(payload).is_some_and(|text| is_quiet(&text.text, refused, depth + 1))
                 && effective.len() == payload + 1
         }
@@ -558,17 +557,36 @@ fn is_quiet_command(simple: &Simple, refused: &[Refused<'_>], depth: usize) -> b
 
 /// Whether the program that words start stands among them, written out.
 pub(crate) fn names_its_program(words: &[Word]) -> bool {
+    // Told nothing, it prints what the environment is.
+    if let [env] = words
+        && env.text == "env"
+    {
+        return true;
+    }
     let candidate = resolve(words);
     let effective = words.get(candidate.arguments..).unwrap_or_default();
     let Some(program) = effective.first().map(|word| word.text.as_str()) else { return false };
     if program.is_empty() || program.contains(PRINTED) || (program != "[" && program.contains(MADE)) {
         return false;
     }
-    let takes_input = |word: &Word| ["-I", "-i", "--replace"].iter().any(|flag| word.text.starts_with(flag));
+    // Where words of the input come to stand among arguments, the program is known.
+    let is_told = || match replaced(effective) {
+        None => true,
+        Some(mark) => {
+            may_start(words).commands.first().and_then(|words| words.first()).is_some_and(|first| {
+                let name = Name::of(&first.text);
+                let runs = name.is_shell()
+                    || name.is_multi_call()
+                    || name.is_interpreter()
+                    || carrier(&name).is_some();
+                !first.text.contains(mark) && !runs
+            })
+        }
+    };
     let is_a_file = |word: &Word| !is_input(&word.text) && !word.text.contains(PRINTED);
     match candidate.mode {
         Mode::Executable | Mode::ExactCommand => true,
-        Mode::PromptOnly(PromptReason::Carrier) => !effective.iter().any(takes_input),
+        Mode::PromptOnly(PromptReason::Carrier) => is_told(),
         Mode::PromptOnly(PromptReason::Builtin | PromptReason::PackageScript) => true,
         // Files with commands are not looked into.
         Mode::PromptOnly(PromptReason::Source) => effective.get(1).is_some_and(is_a_file),
@@ -579,6 +597,22 @@ pub(crate) fn names_its_program(words: &[Word]) -> bool {
         }
         Mode::PromptOnly(_) => false,
     }
+}
+
+/// What `xargs` is told to put words of its input in place of.
+fn replaced(words: &[Word]) -> Option<&str> {
+    words.iter().enumerate().find_map(|(at, word)| {
+        let text = word.text.as_str();
+        match text.strip_prefix("-I") {
+            Some("") => Some(words.get(at + 1).map_or("{}", |next| next.text.as_str())),
+            Some(glued) => Some(glued),
+            None if text.starts_with("-i") || text.starts_with("--replace") => {
+                Some(text.trim_start_matches("-i").trim_start_matches("--replace").trim_start_matches('='))
+                    .map(|mark| if mark.is_empty() { "{}" } else { mark })
+            }
+            None => None,
+        }
+    })
 }
 
 /// What shows that a word is more than a name or a path: a setting, a list, a script.

@@ -24,8 +24,9 @@ pub fn program_as_stored(
 ) -> Result<String, RuleProblem> {
     let program = program.trim();
     if !is_path(program) {
-        let is_name =
-            !program.contains(char::is_whitespace) && (program == "[" || !program.contains(CLASSES));
+        let is_name = !program.contains(char::is_whitespace) && (program == "[" || !program.contains(CLASSES))
+                // What joins several is in no name.
+                && !program.contains([',', ';', '|', '&']);
         return if is_name { Ok(program.to_owned()) } else { Err(RuleProblem::Words) };
     }
     let is_anywhere = program.starts_with(['*', '?']);
@@ -123,6 +124,9 @@ mod tests {
             ("/usr/bin/git push", RuleProblem::Words),
             ("/usr/bin/r[m]", RuleProblem::Words),
             ("{rm,mv}", RuleProblem::Words),
+            ("rm,mv", RuleProblem::Words),
+            ("rm;mv", RuleProblem::Words),
+            ("rm|mv", RuleProblem::Words),
             ("/", RuleProblem::Program),
             ("~/", RuleProblem::Program),
         ] {

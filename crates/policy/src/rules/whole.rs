@@ -13,7 +13,7 @@ use crate::powers::{is_known, runs_others};
 use crate::work;
 use countersign_commands::analysis::{Analysis, Operator, Segment, Word};
 use countersign_commands::command::carriers::{Reached, reached};
-use countersign_commands::command::{Mode, PromptReason, WrapperKind, moves};
+use countersign_commands::command::{Mode, PromptReason, ShellUse, WrapperKind, moves, only_asks};
 use countersign_commands::profile::Extension;
 use countersign_commands::programs::Name;
 use countersign_commands::shell;
@@ -153,7 +153,12 @@ fn segment_ruling(
     let segment = analysis.segments.get(at)?;
     // Every word that could be a program counts for a refusal.
     let hidden = !matches!(segment.candidate.mode, Mode::Executable) || segment.candidate.shell.is_some();
-    let starts = if hidden { segment.words.len().min(HIDDEN) } else { segment.candidate.arguments + 1 };
+    let starts = match segment.candidate.shell {
+        // What stands behind its name is the script's.
+        Some(ShellUse::Script { operand }) => segment.candidate.arguments + operand + 1,
+        _ if hidden => segment.words.len().min(HIDDEN),
+        _ => segment.candidate.arguments + 1,
+    };
     // What stands for an input file starts nothing.
     let starts = if analysis.is_input(segment) { 0 } else { starts };
     // The shell that a text is handed to is how it comes here, and nothing that it says.
@@ -168,7 +173,8 @@ fn segment_ruling(
             }
         }
     }
-    if rules.refuses() {
+    let is_script = matches!(segment.candidate.shell, Some(ShellUse::Script { .. }));
+    if rules.refuses() && !is_script && !only_asks(&segment.words) {
         for words in reached_by(segment).commands {
             if let Some(rule) = refused_in(analysis, &words, folders, facts, rules, moment) {
                 return Some(Ruling::Deny(rule));

@@ -214,6 +214,10 @@ impl<K: Fn(&Name) -> bool> Look<K> {
     /// One place, when nothing stands in front of it that could be read in another way and a known program is
     /// there, whose words are data; else any.
     fn words(&mut self, row: &Carrier, arguments: &[Word], texts: &[&str], operands: usize, depth: usize) {
+        // Told nothing, it prints what the environment is.
+        if texts.is_empty() && row.names().any(|name| name == "env") {
+            return;
+        }
         let Some(program) = texts.get(operands) else {
             self.found.unseen = true;
             self.anywhere(arguments, depth);

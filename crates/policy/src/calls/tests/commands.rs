@@ -205,6 +205,10 @@ fn what_may_go_to_a_refused_host_and_does_not_say_so_is_asked_about() {
             "curl https://$HOST/x",
             "wget -i list",
             "cat list | xargs curl",
+            "xargs -a list curl -s",
+            "curl --conf k",
+            "wget -q --input f",
+            "echo 'curl -s docs.rs' | sh",
             "cat list | xargs -n1 wget -q",
             "git push",
             "git fetch origin",
@@ -315,6 +319,9 @@ fn a_refusal_of_a_host_reaches_it_however_a_command_writes_it() {
             "curl https://docs.rs.example",
             "curl https://x.example/docs.rs",
             "curl -d 'see docs.rs' x.example",
+            "echo https://docs.rs >> README.md",
+            "git commit -m 'link to https://docs.rs'",
+            "sed -i 's#https://docs.rs#https://a.example#' f",
         ],
     );
     check(
