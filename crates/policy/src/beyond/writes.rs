@@ -5,8 +5,8 @@ use super::line::Seen;
 use super::walk::{APPEND, Invoked, find_starts, walk};
 use super::written::{How, by_words};
 use crate::facts::Facts;
-use crate::knowledge::same;
-use crate::powers::{Starts, starts};
+use crate::knowledge::{self, same};
+use crate::powers::{Starts, runs_others, starts};
 use crate::rules::{is_input, names_its_program, reads_by_its_name};
 use countersign_commands::analysis::{Analysis, Word};
 use countersign_commands::command::{Language, ShellUse, resolve};
@@ -44,6 +44,14 @@ pub(crate) fn writes(analysis: &Analysis, argv: &[String], facts: &Facts) -> Wri
         for (word, how) in by_words(&seen) {
             found.add(&seen, &word, how);
         }
+        for word in named_to(&seen) {
+            // What is no path leads nowhere.
+            if made_from(&word).is_none()
+                && let Some(path) = seen.ground.resolve(&word)
+            {
+                found.places.push((path.into(), How::Named));
+            }
+        }
         found.elsewhere |= hides_what_it_writes(&seen, analysis.source.contains('|'));
     }
     found.places.sort();
@@ -57,22 +65,34 @@ impl Writes {
             return;
         }
         let Some(made) = made_from(word) else {
-            match seen.ground.resolve(word) {
+            match seen.ground.resolve(word).filter(|_| !leads_elsewhere(word)) {
                 Some(path) => self.places.push((path.into(), how)),
                 None => self.elsewhere = true,
             }
             return;
         };
-        // What a pattern leads to is somewhere in the folder that stands before it; what a variable or a list
-        // begins with can be anywhere.
-        let before = word.get(..made).unwrap_or_default();
-        let is_pattern = word.get(made..).is_some_and(|rest| rest.starts_with(['*', '?', '[']));
+        // What a pattern leads to is somewhere in the folder that stands before it; what a variable or a command
+        // gives can be anywhere, and so can what a list begins with.
+        let (before, rest) = word.split_at(made);
+        let is_bounded = !rest.contains(['$', '`']) && !word.contains("..");
+        let is_pattern = rest.starts_with(['*', '?', '[']);
         let folder = before.rfind('/').map_or(".", |end| word.get(..=end).unwrap_or("."));
-        match seen.ground.resolve(folder).filter(|_| is_pattern || before.contains('/')) {
-            Some(path) if !word.contains("..") => self.places.push((path.into(), How::Below)),
-            _ => self.elsewhere = true,
+        match seen.ground.resolve(folder).filter(|_| is_bounded && (is_pattern || before.contains('/'))) {
+            Some(path) => self.places.push((path.into(), How::Below)),
+            None => self.elsewhere = true,
         }
     }
+}
+
+/// Whether a path goes through a process or an open file, where nothing says what that is.
+fn leads_elsewhere(word: &str) -> bool {
+    let open = word.strip_prefix("/dev/fd/");
+    let is_number = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
+    let of_process = word.strip_prefix("/proc/").and_then(|rest| rest.split_once('/'));
+    let is_own = of_process.is_some_and(|(process, rest)| {
+        matches!(process, "self" | "thread-self") && (rest.starts_with("cwd") || rest.starts_with("root"))
+    });
+    open.is_some_and(|rest| !is_number(rest)) || (word.starts_with("/proc/") && !is_own)
 }
 
 /// Where in a word something begins that a shell makes a name of.
@@ -100,6 +120,109 @@ fn appends(invoked: &Invoked) -> bool {
 pub(super) fn reads(words: &[String]) -> bool {
     reads_by_its_name(words.iter().map(|word| (word.as_str(), false)))
 }
+
+/// Words, and parts of words, that a program may take for what it is to change: all of them where nothing is
+/// known of it, and values of options where its operands are known. What builds, tests and starts others
+/// changes files by itself, and nobody is asked about that.
+fn named_to(seen: &Seen<'_>) -> Vec<String> {
+    let name = &seen.invoked.name;
+    let does_more = name.as_str().is_empty() || name.is_shell() || name.is_interpreter() || runs_others(name);
+    if does_more || knowledge::does_work(name.as_str()) {
+        return Vec::new();
+    }
+    let reads_operands = READ_OPERANDS.contains(&name.as_str());
+    let mut is_data = false;
+    let mut named = Vec::new();
+    for (at, word) in seen.arguments.iter().enumerate() {
+        // A letter alone takes a value only where that is what options of the program do.
+        let takes = |before: &&str| match before.strip_prefix("--") {
+            Some(long) => !long.is_empty(),
+            None => before.starts_with('-') && matches!(name.as_str(), "curl" | "wget"),
+        };
+        let is_value = at > 0 && seen.arguments.get(at - 1).is_some_and(takes);
+        if std::mem::replace(&mut is_data, reads_operands && READ.contains(word)) {
+            continue;
+        }
+        let flag = word.strip_prefix('-').filter(|rest| !rest.is_empty());
+        match flag {
+            None if is_value || !reads_operands => named.push((*word).to_owned()),
+            None => {}
+            Some(rest) => {
+                let value = rest.split_once('=').map(|(_, value)| value);
+                // `-I` and `-L` say where to look.
+                let is_searched = rest.starts_with(['I', 'L', '-']);
+                let glued = rest.char_indices().filter(|(at, _)| *at > 0 && !is_searched);
+                named.extend(value.map(str::to_owned));
+                named.extend(glued.filter_map(|(at, _)| rest.get(at..)).map(str::to_owned));
+            }
+        }
+    }
+    let parts =
+        named.iter().flat_map(|word| word.split([':', ',']).skip(1)).map(str::to_owned).collect::<Vec<_>>();
+    named.extend(parts);
+    named
+}
+
+/// Sorted. Programs whose operands are only read, but for those that are known to be written.
+const READ_OPERANDS: &[&str] = &[
+    "7z",
+    "7za",
+    "7zr",
+    "bsdtar",
+    "clang-format",
+    "cp",
+    "curl",
+    "diff3",
+    "ditto",
+    "docker",
+    "gh",
+    "gtar",
+    "hg",
+    "install",
+    "ln",
+    "nerdctl",
+    "podman",
+    "rsync",
+    "scp",
+    "ssh",
+    "svn",
+    "tar",
+    "wget",
+    "zip",
+];
+
+/// Options behind which a file stands that is only read.
+const READ: &[&str] = &[
+    "--cacert",
+    "--cert",
+    "--compress",
+    "--config",
+    "--data",
+    "--data-binary",
+    "--data-raw",
+    "--exclude",
+    "--exclude-from",
+    "--file",
+    "--files-from",
+    "--form",
+    "--from",
+    "--header",
+    "--ignore",
+    "--include",
+    "--key",
+    "--reference",
+    "--upload-file",
+    "--user",
+    "-F",
+    "-H",
+    "-T",
+    "-d",
+    "-e",
+    "-f",
+    "-r",
+    "-u",
+    "-x",
+];
 
 /// Whether what does the work stands in no word that is read here: code for an interpreter, commands from the
 /// input, which a pipe may bring, a name that stands for something else.

@@ -19,6 +19,8 @@ pub(crate) enum How {
     Repository,
     /// It gets another name, by which it can be changed.
     Linked,
+    /// It is named to a program that may do anything with it.
+    Named,
 }
 
 /// What the words of a command say that it changes, each word with how that is done.

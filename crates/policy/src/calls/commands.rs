@@ -1,6 +1,6 @@
 //! Commands that do what a rule about calls refuses: they fetch from a host, or write into a folder.
 
-use super::{CallFacts, CallNature, TouchedFile, could_match, is_live};
+use super::{CallFacts, CallNature, TouchedFile, could_match, has_name, is_live};
 use crate::beyond::{self, How, Wanted, Writes, destinations, goes_anywhere, through_proc};
 use crate::facts::Facts;
 use crate::powers::{is_known, runs_others, talks};
@@ -65,7 +65,7 @@ pub fn effects_of_command(
     }
     let goes_anywhere = LazyCell::new(|| goes_anywhere(analysis, argv, facts));
     let is_unclear = |about: &CallSubject| match about {
-        CallSubject::Files { below, .. } => changes.may_reach(below),
+        CallSubject::Files { below, names } => changes.may_reach(below, names.as_deref()),
         CallSubject::Host { .. } => *goes_anywhere,
         CallSubject::Crossing { .. } | CallSubject::Registries { .. } | CallSubject::Tool { .. } => false,
     };
@@ -81,6 +81,8 @@ struct Changes {
     named: Vec<String>,
     /// Folders below which it may change anything, and files that it gives another name.
     around: Vec<PathBuf>,
+    /// What it names to a program that may change it, and whether that is a folder.
+    given: Vec<(PathBuf, bool)>,
     /// Whether it may change something anywhere.
     elsewhere: bool,
 }
@@ -88,7 +90,7 @@ struct Changes {
 impl Changes {
     fn of((analysis, argv, facts): (&Analysis, &[String], &Facts), disk: &dyn Disk) -> Self {
         let folder = facts.cwd.as_ref().map_or(Path::new("/"), |cwd| &cwd.real_path);
-        let mut all = Self { named: Vec::new(), around: Vec::new(), elsewhere: false };
+        let mut all = Self { named: Vec::new(), around: Vec::new(), given: Vec::new(), elsewhere: false };
         let writes = writes(analysis, argv, facts);
         all.elsewhere = writes.elsewhere;
         let is_alone = analysis.segments.len() == 1 && analysis.opaque.is_none();
@@ -107,6 +109,10 @@ impl Changes {
                 // A link is no harm by itself: what is later changed through it is seen where it leads.
                 How::Linked if is_alone && is_symbolic(analysis) => {}
                 How::Below | How::Linked => all.around.extend([real, path]),
+                How::Named => {
+                    let is_folder = disk.is_folder(&real);
+                    all.given.extend([(real, is_folder), (path, is_folder)]);
+                }
                 How::Repository => all.around.push(disk.repository(&real)),
             }
         }
@@ -116,8 +122,13 @@ impl Changes {
     }
 
     /// Whether something below this folder may be changed that no word names.
-    fn may_reach(&self, below: &str) -> bool {
+    fn may_reach(&self, below: &str, names: Option<&str>) -> bool {
+        let is_given = |(given, is_folder): &(PathBuf, bool)| {
+            given.starts_with(below)
+                && (*is_folder || given.to_str().is_none_or(|given| has_name(given, names)))
+        };
         self.elsewhere
+            || self.given.iter().any(is_given)
             || self
                 .around
                 .iter()

@@ -282,6 +282,11 @@ pub(crate) fn is_described(name: &str) -> bool {
     program(name).is_some()
 }
 
+/// Whether a program of this name is described as one that does work of its own: it builds, tests or adds.
+pub(crate) fn does_work(name: &str) -> bool {
+    program(name).is_some_and(|program| program.commands.iter().any(|command| command.nature.changes()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
