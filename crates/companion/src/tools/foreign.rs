@@ -122,7 +122,10 @@ pub(super) fn parameters(call: &Call, home: &Path) -> Parameters {
         None => hosts.extend(texts.iter().flat_map(|text| hosts_alone(&text.text))),
     }
     let nature = if is_told { CallNature::Acts } else { nature(call, fetched.is_some(), home) };
-    let named = texts.iter().flat_map(|text| text.places(&call.workspace, home)).collect();
+    let roots: Vec<PathBuf> = texts.iter().filter_map(|text| text.root(&call.workspace, home)).collect();
+    let here = texts.iter().flat_map(|text| text.places(&call.workspace, home, false));
+    let there = roots.iter().flat_map(|root| texts.iter().flat_map(|text| text.places(root, home, true)));
+    let named = here.chain(there).collect();
     Parameters { commands, nature, hosts, named }
 }
 

@@ -63,23 +63,44 @@ impl Text {
         self.text.trim().is_empty() || PROSE.contains(&self.name.as_str())
     }
 
-    /// The files and folders that it may name for who works in `workspace`, a patch several: each as it is
-    /// written, without `.` and `..`, and where links lead.
-    pub(super) fn places(&self, workspace: &Path, home: &Path) -> Vec<String> {
+    /// The folder that it says the tool works in, for a call from `workspace`.
+    pub(super) fn root(&self, workspace: &Path, home: &Path) -> Option<PathBuf> {
+        let text = self.text.trim();
+        let is_root = WHERE.contains(&self.name.as_str()) && !text.is_empty() && text.len() <= PATH_BYTES;
+        is_root.then(|| from(text, workspace, home))
+    }
+
+    /// The files and folders that it may name for who works in `workspace`, a patch and a list several: each as
+    /// it is written, without `.` and `..`, and where links lead. Of a pattern it is the folder in which its
+    /// files are. `in_root` where the call says the folder that a name alone is in.
+    pub(super) fn places(&self, workspace: &Path, home: &Path, in_root: bool) -> Vec<String> {
         let text = self.text.trim();
         let mut names: Vec<String> = in_patch(text);
-        if text.len() <= PATH_BYTES && !text.contains('\n') && !WHERE.contains(&self.name.as_str()) {
-            names.extend(self.name_of_file(text));
+        let is_short = text.len() <= PATH_BYTES;
+        if is_short && !text.contains('\n') && !WHERE.contains(&self.name.as_str()) {
+            names.extend(self.name_of_file(text, in_root));
+            let parts = || text.split([',', ';', ' ', '\t']).map(str::trim).filter(|part| *part != text);
+            names.extend(parts().filter_map(|part| self.name_of_file(part, false)));
+        }
+        if is_short && self.is_command() {
+            // Names in a text that a shell or an interpreter reads.
+            let parts = text.split(|c: char| c.is_whitespace() || "'\"`()[]{}<>,;|&=".contains(c));
+            names.extend(parts.filter(|part| part.contains(['/', '.'])).map(str::to_owned));
         }
         let mut places = Vec::new();
         for name in names {
-            let path = match name.strip_prefix('~') {
-                Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                    home.join(rest.trim_start_matches('/'))
-                }
-                _ => workspace.join(&name),
+            let told = ["${HOME}", "${PWD}"]
+                .iter()
+                .find(|told| name.starts_with(**told))
+                .map_or(0, |told| told.len());
+            let wild =
+                name.get(told..).and_then(|rest| rest.find(['*', '?', '[', '{'])).map(|wild| told + wild);
+            let before = wild.map(|wild| name.get(..wild).unwrap_or_default());
+            let name = match before {
+                Some(before) => before.rfind('/').map_or(".", |end| before.get(..=end).unwrap_or(".")),
+                None => name.as_str(),
             };
-            let path = through_proc(&path, workspace);
+            let path = through_proc(&from(name, workspace, home), workspace);
             let both = [normal(&path), real(&path)];
             places.extend(both.iter().filter_map(|path| path.to_str().map(str::to_owned)));
         }
@@ -89,16 +110,37 @@ impl Text {
     }
 
     /// The file that a line may name, by what it is or by what its member is called.
-    fn name_of_file(&self, text: &str) -> Option<String> {
-        if text.get(..FILE.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(FILE)) {
+    fn name_of_file(&self, text: &str, in_root: bool) -> Option<String> {
+        if let Some(scheme) = text.get(..FILE.len()).filter(|scheme| scheme.eq_ignore_ascii_case(FILE)) {
+            let rest = text.get(scheme.len()..).unwrap_or_default();
+            if !rest.starts_with('/') {
+                return Some(rest.to_owned());
+            }
             let address = Url::parse(text).ok()?;
             let path = address.to_file_path().unwrap_or_else(|()| PathBuf::from(address.path()));
             return path.into_os_string().into_string().ok();
         }
-        let says_so = ["path", "file", "dir", "folder", "notebook", "source", "dest", "target", "uri"];
+        let says_so =
+            ["path", "file", "dir", "folder", "notebook", "source", "dest", "target", "uri", "glob"];
         let is_called = says_so.iter().any(|word| self.name.contains(word));
         let may_be = !text.is_empty() && !text.contains("://");
-        (may_be && (is_called || text.contains(['/', '.']) || text.starts_with('~'))).then(|| text.to_owned())
+        let looks_like = in_root || is_called || text.contains(['/', '.']) || text.starts_with('~');
+        (may_be && looks_like).then(|| text.to_owned())
+    }
+}
+
+/// Where a name leads for who works in `workspace`, as it is written.
+fn from(name: &str, workspace: &Path, home: &Path) -> PathBuf {
+    let below = |start: &str| {
+        let rest = name.strip_prefix(start)?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
+    };
+    if let Some(rest) = ["~", "$HOME", "${HOME}"].iter().find_map(|start| below(start)) {
+        return home.join(rest);
+    }
+    match ["$PWD", "${PWD}"].iter().find_map(|start| below(start)) {
+        Some(rest) => workspace.join(rest),
+        None => workspace.join(name),
     }
 }
 
@@ -195,7 +237,8 @@ mod tests {
     fn check(params: Value, expected: &[&str]) {
         let params = params.as_object().unwrap().clone();
         let (workspace, home) = (Path::new("/nowhere/work"), Path::new("/nowhere/home"));
-        let found: Vec<String> = of(&params).iter().flat_map(|text| text.places(workspace, home)).collect();
+        let found: Vec<String> =
+            of(&params).iter().flat_map(|text| text.places(workspace, home, false)).collect();
         for place in expected {
             assert!(found.iter().any(|found| found == place), "{place} is not in {found:?} of {params:?}");
         }
@@ -215,6 +258,16 @@ mod tests {
         check(json!({"uri": "file:/nowhere/work/src/../src/a.ts"}), &[file]);
         check(json!({"file": "/proc/self/cwd/src/a.ts"}), &[file]);
         check(json!({"file": "~/x"}), &["/nowhere/home/x"]);
+        check(json!({"uri": "file:src/a.ts"}), &[file]);
+        check(json!({"location": "$PWD/src/a.ts"}), &[file]);
+        check(json!({"location": "${HOME}/x"}), &["/nowhere/home/x"]);
+        check(json!({"paths": "b.ts,src/a.ts"}), &[file, "/nowhere/work/b.ts"]);
+        check(json!({"paths": "b.ts src/a.ts"}), &[file, "/nowhere/work/b.ts"]);
+        check(json!({"glob": "src/*/a.ts"}), &["/nowhere/work/src"]);
+        check(json!({"glob": "s*/a.ts"}), &["/nowhere/work"]);
+        check(json!({"code": "open('src/a.ts','w')"}), &[file]);
+        let deleted = "diff --git a/src/a.ts b/src/a.ts\ndeleted file mode 100644\n";
+        check(json!({"diff": deleted}), &[file]);
         check(json!({"query": "select 1", "workdir": "/nowhere/work", "n": 3}), &[]);
     }
 }

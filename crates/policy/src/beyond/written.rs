@@ -248,6 +248,13 @@ fn patched(seen: &Seen<'_>) -> Vec<String> {
 pub fn in_patch(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     for line in text.lines() {
+        // What is only removed, or only renamed, may have no other line with its name.
+        if let Some(both) = line.strip_prefix("diff --git ") {
+            let sides = both
+                .split(' ')
+                .filter_map(|side| side.strip_prefix("a/").or_else(|| side.strip_prefix("b/")));
+            names.extend(sides.map(str::to_owned));
+        }
         let Some(name) = HEADERS.iter().find_map(|header| line.trim_start().strip_prefix(header)) else {
             continue;
         };
@@ -341,6 +348,7 @@ mod tests {
         let check = |text: &str, expected: &[&str]| assert_eq!(in_patch(text), expected, "{text:?}");
         check("*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: b.rs\n@@\n", &["src/a.rs", "b.rs"]);
         check("--- a/x.lock\t2026-01-01\n+++ b/x.lock\n", &["a/x.lock", "x.lock", "b/x.lock", "x.lock"]);
+        check("diff --git a/x b/y\ndeleted file mode 100644\n", &["x", "y"]);
         check("nothing of that\n", &[]);
     }
 
