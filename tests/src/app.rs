@@ -276,8 +276,8 @@ impl App {
         })
     }
 
-    /// Waits until the prompt shows a command that has `word` among its words, or what asks is over: whether it
-    /// is shown. Something that ends by itself may do so before a slow machine has drawn it.
+    /// Waits until the prompt shows a command that has `word` among its words, or what asks is over:
+    /// whether it is shown. Something that ends by itself may do so before a slow machine has drawn it.
     pub fn is_shown_in_time(&self, word: &str, asking: &mut Running) -> Result<bool> {
         wait_for(&format!("the prompt shows {word:?}, or its time is over"), PATIENCE, || {
             if !asking.runs()? {

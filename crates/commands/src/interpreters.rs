@@ -29,8 +29,8 @@ pub fn script_operand(argv: &[String]) -> Option<usize> {
     None
 }
 
-/// Whether `argv` gives a program that obeys texts its text otherwise than in a file: among its arguments, or as
-/// its input. A question for its version or its help brings none, nor does a module.
+/// Whether `argv` gives a program that obeys texts its text otherwise than in a file: among its arguments,
+/// or as its input. A question for its version or its help brings none, nor does a module.
 pub fn brings_its_text(argv: &[String]) -> bool {
     let Some((program, arguments)) = argv.split_first() else { return false };
     let name = Name::of(program);

@@ -70,9 +70,9 @@ impl Text {
         is_root.then(|| from(text, workspace, home))
     }
 
-    /// The files and folders that it may name for who works in `workspace`, a patch and a list several: each as
-    /// it is written, without `.` and `..`, and where links lead. Of a pattern it is the folder in which its
-    /// files are. `in_root` where the call says the folder that a name alone is in.
+    /// The files and folders that it may name for who works in `workspace`, a patch and a list several:
+    /// each as it is written, without `.` and `..`, and where links lead. Of a pattern it is the folder in
+    /// which its files are. `in_root` where the call says the folder that a name alone is in.
     pub(super) fn places(&self, workspace: &Path, home: &Path, in_root: bool) -> Vec<String> {
         let text = self.text.trim();
         let mut names: Vec<String> = in_patch(text);

@@ -71,8 +71,8 @@ impl Writes {
             }
             return;
         };
-        // What a pattern leads to is somewhere in the folder that stands before it; what a variable or a command
-        // gives can be anywhere, and so can what a list begins with.
+        // What a pattern leads to is somewhere in the folder that stands before it; what a variable or a
+        // command gives can be anywhere, and so can what a list begins with.
         let (before, rest) = word.split_at(made);
         let is_bounded = !rest.contains(['$', '`']) && !word.contains("..");
         let is_pattern = rest.starts_with(['*', '?', '[']);

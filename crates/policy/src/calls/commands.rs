@@ -169,7 +169,8 @@ fn hosts(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<String> {
         .collect()
 }
 
-/// Whether a host in a segment's words is a text to it: it prints them, or keeps them in a repository or file.
+/// Whether a host in a segment's words is a text to it: it prints them, or keeps them in a repository or
+/// file.
 fn only_takes_texts(analysis: &Analysis, segment: &Segment) -> bool {
     let words: Vec<&str> = segment.effective().iter().map(|word| word.text.as_str()).collect();
     let Some((program, arguments)) = words.split_first() else { return false };

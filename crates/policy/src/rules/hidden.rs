@@ -327,7 +327,8 @@ fn has_itself(program: &Name, word: &str) -> Option<bool> {
     }
 }
 
-/// The command of its own that a program is told for certain; behind a flag that may take it for a value none is.
+/// The command of its own that a program is told for certain; behind a flag that may take it for a value
+/// none is.
 fn own_command<'a>(program: &Name, texts: &'a [&'a str]) -> Option<&'a str> {
     let command = match program.as_str() {
         "git" => countersign_commands::git::subcommand(texts).first(),
