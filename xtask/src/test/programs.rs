@@ -183,7 +183,12 @@ impl TestProgram {
         program.env("RUSTC_BOOTSTRAP", "1").args(["-Zunstable-options", "--report-time"]);
         program.arg(format!("--test-threads={threads}"));
         choice.apply(&mut program);
-        for test in self.longer_than(choice) {
+        let long = self.longer_than(choice);
+        if !long.is_empty() && choice.filter.is_none() {
+            // Otherwise `a::b` would leave out `a::b_more` too.
+            program.arg("--exact");
+        }
+        for test in long {
             program.args(["--skip", &test]);
         }
         program

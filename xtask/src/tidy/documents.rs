@@ -3,7 +3,8 @@
 use super::layers::crate_folders;
 use super::{Finding, Tree};
 
-/// The map in both documents is complete: each names every crate, by its whole name.
+/// The map in both documents is complete: each has a row or a heading for every crate, by its whole name. A
+/// crate that is only spoken of is not on the map.
 pub(super) fn crates_named(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for document in ["ARCHITECTURE.md", "README.md"] {
@@ -11,7 +12,10 @@ pub(super) fn crates_named(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::in_file(document, "is not there"));
             continue;
         };
-        let unnamed = crate_folders().filter(|folder| !text.contains(&format!("`{folder}`")));
+        let begins = |line: &str, folder: &str| {
+            line.trim_start_matches(['|', '-', '#', ' ']).starts_with(&format!("`{folder}`"))
+        };
+        let unnamed = crate_folders().filter(|folder| !text.lines().any(|line| begins(line, folder)));
         findings
             .extend(unnamed.map(|folder| Finding::in_file(document, format!("does not name `{folder}`"))));
     }
@@ -74,6 +78,12 @@ mod tests {
             crates_named,
             &[("ARCHITECTURE.md", &partial)],
             &["ARCHITECTURE.md: does not name `crates/node`", "README.md: is not there"],
+        );
+        let spoken_of = complete.replace("- `crates/gate`", "It is held by `crates/gate`");
+        check(
+            crates_named,
+            &[("ARCHITECTURE.md", &spoken_of), ("README.md", &complete)],
+            &["ARCHITECTURE.md: does not name `crates/gate`"],
         );
         // One crate's name begins with the other's.
         let shorter = complete.replace("- `crates/gate`\n", "");
