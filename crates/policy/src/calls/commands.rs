@@ -169,20 +169,17 @@ fn hosts(analysis: &Analysis, argv: &[String], facts: &Facts) -> Vec<String> {
         .collect()
 }
 
-/// Whether a host in a segment's words is a text to it: it prints them, or keeps them in a repository or
-/// file.
+/// Whether a host in a segment's words is a text to it: the shell prints them, or git keeps them. Options in
+/// front of git's command may name what it starts.
 fn only_takes_texts(analysis: &Analysis, segment: &Segment) -> bool {
     let words: Vec<&str> = segment.effective().iter().map(|word| word.text.as_str()).collect();
-    let Some((program, arguments)) = words.split_first() else { return false };
-    let is_kept = || match Name::of(program).as_str() {
-        "git" => matches!(
-            countersign_commands::git::subcommand(arguments).first(),
-            Some(&("add" | "commit" | "grep" | "log" | "notes" | "show" | "tag"))
-        ),
-        "sed" | "gsed" => true,
+    let is_kept = match words.as_slice() {
+        [program, command, ..] if Name::of(program).as_str() == "git" => {
+            matches!(*command, "add" | "commit" | "notes" | "tag")
+        }
         _ => false,
     };
-    analysis.is_harmless_builtin(segment) || is_kept()
+    analysis.is_harmless_builtin(segment) || is_kept
 }
 
 /// Whether a program may talk to other machines: it is known for that, or nothing is known of it.

@@ -248,6 +248,11 @@ fn what_may_go_to_a_refused_host_and_does_not_say_so_is_asked_about() {
             "ssh $(cat host)",
         ],
     );
+    check(
+        &docs,
+        true,
+        &["sed '1e curl https://docs.rs/x' f", "git -c core.editor='curl https://docs.rs' commit"],
+    );
     check(&docs, true, &["https_proxy=http://docs.rs:80 curl a.example", "tar xf docs.rs:a.tar"]);
     check(
         &docs,
@@ -354,7 +359,6 @@ fn a_refusal_of_a_host_reaches_it_however_a_command_writes_it() {
             "curl -d 'see docs.rs' x.example",
             "echo https://docs.rs >> README.md",
             "git commit -m 'link to https://docs.rs'",
-            "sed -i 's#https://docs.rs#https://a.example#' f",
         ],
     );
     check(
