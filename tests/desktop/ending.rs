@@ -184,12 +184,15 @@ fn a_page_that_is_killed_as_it_begins_may_end_the_app_and_nothing_is_allowed_or_
 #[test]
 fn an_app_that_was_stopped_for_a_while_records_what_ended_meanwhile() -> Story {
     story(Home::with_defaults("full", "off", "full"), Shell::Bare, |app| {
-        let file = app.home.file("pids");
-        let running = app.home.exec(&["sh", "-c", &format!("echo $$ >> {file}; sleep 1; echo over")])?;
+        let (file, go) = (app.home.file("pids"), app.home.file("go"));
+        // It ends when it is told to, and that is while the app stands still.
+        let text = format!("echo $$ >> {file}; until [ -e {go} ]; do sleep 0.05; done; echo over");
+        let running = app.home.exec(&["sh", "-c", &text])?;
         let pid = wait_for("the command says who it is", PATIENCE, || {
             Ok(fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u32>().ok()))
         })?;
         signal(app, Signal::STOP);
+        fs::write(&go, "")?;
         wait_for("the command ends", PATIENCE, || Ok((!is_alive(pid)).then_some(())))?;
         signal(app, Signal::CONT);
         assert_eq!(running.finish()?.expect_code(0)?.stdout, "over\n");
