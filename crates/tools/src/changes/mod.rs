@@ -132,9 +132,18 @@ impl FileChange {
             return None;
         }
         let outermost = |path: &'_ Path| {
+            // Work in the folder of an agent is possible; what git, a login or a build obeys is that wherever one
+            // begins to look.
+            let whole = sensitive::of_path(path);
+            if whole.iter().any(|kind| matches!(kind, Sensitive::Build | Sensitive::Git | Sensitive::Login)) {
+                return None;
+            }
             let folders = path.ancestors().skip(1).map(|folder| folder.components().count());
+            let below = |length: usize| path.components().skip(length).collect::<PathBuf>();
             let fits = |length: &usize| {
-                sensitive::of_path(&path.components().skip(*length).collect::<PathBuf>()).is_empty()
+                // The folder itself may be one whose files an agent obeys.
+                let with_its_name = sensitive::of_path(&below(length.saturating_sub(1)));
+                sensitive::of_path(&below(*length)).is_empty() && !with_its_name.contains(&Sensitive::Agent)
             };
             folders.take_while(fits).last()
         };
