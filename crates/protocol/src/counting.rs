@@ -82,5 +82,7 @@ ui_words! {
         ToolPattern,
         /// It is about a file that something runs or obeys by itself.
         RunsByItself,
+        /// It is about a file where secrets are kept.
+        SecretPlace,
     }
 }

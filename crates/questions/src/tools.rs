@@ -4,6 +4,7 @@ use countersign_approvals::question::{
     self, Beside, Command, Door, Environment, Folder, Offer, Place, Question, Runner, Subject, ToolName,
     Typing, peer_asks,
 };
+use countersign_policy::calls::sensitive::Sensitive;
 use countersign_policy::calls::{CallFacts, CallNature, TouchedFile};
 use countersign_policy::display::{self, Secrets};
 use countersign_protocol::change::{ChangeKind, ChangeNote, ChangeView, DiffHunk, DiffLine, DiffLineKind};
@@ -12,7 +13,7 @@ use countersign_protocol::limits::DISPLAY_INPUT_UNITS;
 use countersign_protocol::question::{AllowBlocked, Via};
 use countersign_protocol::shown::Shown;
 use countersign_protocol::trace::PolicyLayer;
-use countersign_tools::files::{self, FileChange, LineKind, Sensitive};
+use countersign_tools::files::{self, FileChange, LineKind};
 use countersign_tools::tool::{Call, Preview};
 use serde::Serialize;
 use serde_json::Value;

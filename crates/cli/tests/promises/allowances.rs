@@ -112,6 +112,43 @@ fn allowed_changes_are_those_of_the_folder_the_names_and_the_agent_that_were_sai
 }
 
 #[test]
+fn no_rule_for_a_folder_whose_files_are_obeyed_lets_them_be_written() -> Result<()> {
+    let written = |app: &App, folder: &str| -> Result<()> {
+        for name in ["pre-commit", "a.py", "in/init.lua"] {
+            app.calls("claude-code Write", &file(&format!("{folder}/{name}")), Asked)
+                .with_context(|| format!("rules add --changes {folder}"))?;
+        }
+        Ok(())
+    };
+    let app = App::start("allowlist", "on-miss")?;
+    for folder in [".git", ".git/hooks", ".github/workflows", ".claude", "../.claude/hooks", ".ssh"] {
+        fs::create_dir_all(app.work().join(folder))?;
+        let told = app.countersign(&["rules", "add", "--changes", folder])?;
+        ensure!(told.code == 1 && told.stderr.contains("you are asked each time"), "{folder}: {told:?}");
+        written(&app, folder)?;
+    }
+    for folder in ["../.config/nvim", "../.local/bin", "../.config/systemd/user"] {
+        let app = App::start("allowlist", "on-miss")?;
+        fs::create_dir_all(app.work().join(folder))?;
+        let place = fs::canonicalize(app.work().join(folder))?.display().to_string();
+        let told = app.told_applied(&["rules", "add", "--changes", &place])?;
+        ensure!(told.contains("never counts"), "{folder}: {told}");
+        written(&app, folder)?;
+    }
+    allowing_calls(&[(
+        &["--changes", "."],
+        &[
+            ("claude-code Write", file(".git/hooks/pre-commit"), Asked),
+            ("claude-code Write", file("src/a.ts"), Runs),
+        ],
+    )])?;
+    let app = App::start("allowlist", "on-miss")?;
+    fs::create_dir_all(app.work().join(".claude/worktrees/one"))?;
+    app.confirmed(&["rules", "add", "--changes", ".claude/worktrees/one"])?;
+    app.calls("claude-code Write", &file(".claude/worktrees/one/a.ts"), Runs)
+}
+
+#[test]
 fn an_allowed_host_and_an_allowed_tool_are_these_alone() -> Result<()> {
     let fetched = |url: &str| json!({ "url": url, "prompt": "sum up" });
     allowing_calls(&[

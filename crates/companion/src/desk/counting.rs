@@ -18,7 +18,6 @@ use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{
     ArgumentRule, CallRule, CallRuleDraft, CommandRule, RuleDraft, RuleEffect, RuleOrigin,
 };
-use countersign_tools::changes::runs_by_itself;
 use programs::Found;
 use std::path::Path;
 
@@ -31,7 +30,7 @@ pub(super) fn of_rule(rule: &CommandRule, machine: Machine<'_>) -> Option<Uncoun
 /// Why a rule about calls lets none be made.
 pub(super) fn of_call(rule: &CallRule, home: &Path) -> Option<Uncounted> {
     let never = counts::call_never(rule).map(|idle| told(idle, UncountedFor::Ever));
-    never.or_else(|| Some(told(counts::call_now(rule, home, runs_by_itself)?, UncountedFor::Now)))
+    never.or_else(|| Some(told(counts::call_now(rule, home)?, UncountedFor::Now)))
 }
 
 /// Why an entry lets nothing run. Blocking, a few system calls.

@@ -10,13 +10,14 @@
 
 mod commands;
 mod offers;
+pub mod sensitive;
 mod stored;
 #[cfg(test)]
 mod tests;
 pub mod tools;
 
 use crate::allowlist::glob;
-use crate::rules::{self, Moment, is_secret_at};
+use crate::rules::{self, Moment, is_secret_at, is_settings_at_home};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use countersign_protocol::remember::{CallReach, RuleSaid};
 use countersign_protocol::rules::{CallRule, CallSubject, NetPlace, RuleEffect};
@@ -231,6 +232,7 @@ fn covers_file(about: &CallSubject, file: &TouchedFile, call: &CallFacts) -> boo
             is_inside(path, below)
                 && has_name(path, names.as_deref())
                 && !is_secret_at(path, call.home.as_deref(), Some(below))
+                && !is_settings_at_home(path, call.home.as_deref())
         })
 }
 

@@ -2,9 +2,10 @@
 
 use super::Idle;
 use crate::allowlist::glob;
+use crate::calls::sensitive::runs_by_itself;
 use crate::calls::tools::{FETCHERS, is_known_to_act};
 use crate::calls::{CallFacts, CallNature, own_calls};
-use crate::rules::is_secret_at;
+use crate::rules::{is_secret_at, is_settings_at_home};
 use countersign_protocol::counting::UncountedCause;
 use countersign_protocol::rules::{CallRule, CallSubject, RuleEffect};
 use std::path::Path;
@@ -12,34 +13,46 @@ use std::path::Path;
 /// Why a rule about calls that allows could let none be made on any machine; `None` also where that is not
 /// certain.
 pub fn call_never(rule: &CallRule) -> Option<Idle> {
-    let CallSubject::Tool { name } = &rule.about else { return None };
-    let cause = if glob::has_wildcard(name) {
-        UncountedCause::ToolPattern
-    } else if is_known_to_act(name) {
-        UncountedCause::ToolActs
-    } else if FETCHERS.contains(&name.as_str()) {
-        UncountedCause::ToolFetches
+    let cause = match &rule.about {
+        CallSubject::Tool { name } if glob::has_wildcard(name) => UncountedCause::ToolPattern,
+        CallSubject::Tool { name } if is_known_to_act(name) => UncountedCause::ToolActs,
+        CallSubject::Tool { name } if FETCHERS.contains(&name.as_str()) => UncountedCause::ToolFetches,
+        CallSubject::Files { below, names } => {
+            let one = names.as_deref().filter(|names| !glob::has_wildcard(names));
+            if is_about(&rule.about, |path| is_secret_at(path, None, Some(below))) {
+                UncountedCause::SecretPlace
+            } else if runs_by_itself(Path::new(below), one) {
+                UncountedCause::RunsByItself
+            } else {
+                return None;
+            }
+        }
+        _ => return None,
+    };
+    (rule.effect == RuleEffect::Allow).then_some(Idle { cause, what: None })
+}
+
+/// Why a rule about calls that could count elsewhere lets none be made where `home` is the home directory.
+pub fn call_now(rule: &CallRule, home: &Path) -> Option<Idle> {
+    let CallSubject::Files { below, .. } = &rule.about else { return None };
+    let home = home.to_str();
+    let cause = if is_about(&rule.about, |path| is_secret_at(path, home, Some(below))) {
+        UncountedCause::SecretPlace
+    } else if is_about(&rule.about, |path| is_settings_at_home(path, home)) {
+        UncountedCause::RunsByItself
     } else {
         return None;
     };
     (rule.effect == RuleEffect::Allow).then_some(Idle { cause, what: None })
 }
 
-/// Why a rule about calls that could count elsewhere lets none be made on this machine. `runs_by_itself` says
-/// of a path, from the rule's folder on, whether something runs or obeys such a file by itself.
-pub fn call_now(rule: &CallRule, home: &Path, runs_by_itself: impl Fn(&Path) -> bool) -> Option<Idle> {
-    let CallSubject::Files { below, names } = &rule.about else { return None };
-    let call = own_call(&rule.about, home);
-    let mut paths = call.files.iter().flat_map(|file| &file.paths);
-    let is_one = names.as_deref().is_some_and(|names| !glob::has_wildcard(names));
-    let cause = if paths.any(|path| is_secret_at(path, home.to_str(), Some(below))) {
-        UncountedCause::LeftOut
-    } else if is_one && names.as_deref().map(Path::new).is_some_and(runs_by_itself) {
-        UncountedCause::RunsByItself
-    } else {
-        return None;
-    };
-    (rule.effect == RuleEffect::Allow).then_some(Idle { cause, what: None })
+/// Whether a path that a rule names is such a one.
+fn is_about(about: &CallSubject, is_such: impl Fn(&str) -> bool) -> bool {
+    own_calls(about)
+        .iter()
+        .flat_map(|call| &call.files)
+        .flat_map(|file| &file.paths)
+        .any(|path| is_such(path))
 }
 
 /// A call that a rule says it lets be made: one that nothing but a refusal or the policy could stand before.

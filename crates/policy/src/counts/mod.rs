@@ -94,6 +94,9 @@ pub fn said(cause: UncountedCause, what: Option<&str>) -> String {
         UncountedCause::RunsByItself => {
             "no rule allows a change of what something runs or obeys by itself; you are asked each time".to_owned()
         }
+        UncountedCause::SecretPlace => {
+            "no rule allows a change where secrets are kept; you are asked each time".to_owned()
+        }
         UncountedCause::Unpinned => "what would run cannot be pinned".to_owned(),
     }
 }

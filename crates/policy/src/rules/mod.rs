@@ -44,7 +44,7 @@ pub(crate) use hidden::{is_input, may_be_hidden, names_its_program};
 pub use index::RuleIndex;
 pub use ladder::{Longest, Offer, Rung, SESSION_MS, Step, Withheld, ladder, longest_of};
 pub(crate) use places::aims_at_secrets;
-pub use places::{is_secret_at, is_secret_below};
+pub use places::{is_secret_at, is_secret_below, is_settings_at_home, is_work_of_agents};
 pub(crate) use presets::asks_for_a_version;
 pub use presets::{PRESETS, Preset};
 pub use proof::{Unproven, prove};

@@ -193,14 +193,28 @@ pub fn is_secret_below(path: &str) -> bool {
 /// A dot entry of the home directory: that is where programs keep tokens. Where the work is done in there,
 /// what lies in the very folder of the work is no more hidden than elsewhere; what lies beside it is.
 fn is_hidden_at_home(path: &str, home: Option<&str>, folder: Option<&str>) -> bool {
-    let Some(rest) = home.and_then(|home| path.strip_prefix(home)) else { return false };
-    let Some(entry) = rest.strip_prefix('/').and_then(|rest| rest.split('/').next()) else {
-        return false;
-    };
-    let hidden = &path[..path.len() - rest.len() + 1 + entry.len()];
-    entry.starts_with('.')
-        && !folder.is_some_and(|folder| is_below(folder, hidden) && is_below(path, folder))
+    let Some(hidden) = home.and_then(|home| hidden_at(home, path)) else { return false };
+    !folder.is_some_and(|folder| is_below(folder, hidden) && is_below(path, folder))
         && !is_source(&path.to_ascii_lowercase())
+}
+
+/// The dot entry of `home` in which a path lies.
+fn hidden_at<'a>(home: &str, path: &'a str) -> Option<&'a str> {
+    let entry = path.strip_prefix(home)?.strip_prefix('/')?.split('/').next()?;
+    entry.starts_with('.').then(|| &path[..home.len() + 1 + entry.len()])
+}
+
+/// Whether a file lies in a dot entry of the home directory: programs take from there what they do, source
+/// code above all. What agents work in beneath their own folder is none of it.
+pub fn is_settings_at_home(path: &str, home: Option<&str>) -> bool {
+    let Some(hidden) = home.and_then(|home| hidden_at(home, path)) else { return false };
+    !path[hidden.len()..].split('/').any(is_work_of_agents)
+}
+
+/// Whether a folder is called as agents call what they work in, beneath their own.
+pub fn is_work_of_agents(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    WORK_OF_AGENTS.contains(&name.as_str()) || name.starts_with("workspace-")
 }
 
 /// Whether a path looks into a process: its environment, its memory, its files, its view of the disk.
@@ -562,6 +576,7 @@ const STEMS: &[&str] = &[
 ];
 
 /// Extensions of files that are about something rather than it.
+const WORK_OF_AGENTS: &[&str] = &["workspace", "workspaces", "worktree", "worktrees"];
 const SOURCE: &[&str] = &[
     "c", "cc", "cpp", "cs", "css", "go", "h", "hpp", "html", "java", "js", "jsx", "kt", "less", "lua", "md",
     "mdx", "mjs", "php", "png", "proto", "py", "rb", "rs", "rst", "scala", "scss", "sh", "sql", "svelte",

@@ -2,12 +2,11 @@
 
 pub(crate) mod diff;
 pub(crate) mod lines;
-pub(crate) mod sensitive;
 
 pub use diff::{Diff, DiffLine, Hunk, LineKind, Sides, Span};
 pub use lines::{Ending, LineEndings};
-pub use sensitive::{Sensitive, runs_by_itself};
 
+use countersign_policy::calls::sensitive::{self, Sensitive};
 use countersign_protocol::digits::hex;
 use std::path::{Path, PathBuf};
 
@@ -131,21 +130,13 @@ impl FileChange {
         if !is_plain {
             return None;
         }
-        let outermost = |path: &'_ Path| {
-            // Work in the folder of an agent is possible; what git, a login or a build obeys is that wherever one
-            // begins to look.
-            let whole = sensitive::of_path(path);
-            if whole.iter().any(|kind| matches!(kind, Sensitive::Build | Sensitive::Git | Sensitive::Login)) {
+        let outermost = |path: &Path| {
+            if sensitive::is_obeyed_wherever_one_begins_to_look(path) {
                 return None;
             }
             let folders = path.ancestors().skip(1).map(|folder| folder.components().count());
-            let below = |length: usize| path.components().skip(length).collect::<PathBuf>();
-            let fits = |length: &usize| {
-                // The folder itself may be one whose files an agent obeys.
-                let with_its_name = sensitive::of_path(&below(length.saturating_sub(1)));
-                sensitive::of_path(&below(*length)).is_empty() && !with_its_name.contains(&Sensitive::Agent)
-            };
-            folders.take_while(fits).last()
+            let below = |length: &usize| path.components().skip(*length).collect::<PathBuf>();
+            folders.take_while(|length| sensitive::of_path(&below(length)).is_empty()).last()
         };
         let most = self.paths().map(outermost).collect::<Option<Vec<_>>>()?.into_iter().max()?;
         self.path.ancestors().find(|folder| folder.components().count() == most)

@@ -46,8 +46,8 @@ mod workspace;
 mod write;
 
 pub use crate::changes::{
-    ChangeKind, Diff, DiffLine, Ending, FileChange, FileState, Hunk, LineEndings, LineKind, Sensitive, Sides,
-    Span, Written,
+    ChangeKind, Diff, DiffLine, Ending, FileChange, FileState, Hunk, LineEndings, LineKind, Sides, Span,
+    Written,
 };
 pub use edit::edit_file;
 pub use error::{FileError, PathProblem};

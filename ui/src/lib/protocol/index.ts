@@ -5309,7 +5309,7 @@ what?: Shown, };
 /**
  * Why a permission lets nothing run.
  */
-export type UncountedCause = "starts-others" | "shell" | "evaluates" | "any-task" | "words" | "relative" | "elsewhere" | "left-out" | "outdated" | "missing" | "replaceable" | "unpinned" | "tool-acts" | "tool-fetches" | "tool-pattern" | "runs-by-itself";
+export type UncountedCause = "starts-others" | "shell" | "evaluates" | "any-task" | "words" | "relative" | "elsewhere" | "left-out" | "outdated" | "missing" | "replaceable" | "unpinned" | "tool-acts" | "tool-fetches" | "tool-pattern" | "runs-by-itself" | "secret-place";
 
 /**
  * For how long a permission lets nothing run.

@@ -105,7 +105,7 @@ async fn a_file_that_is_no_text_can_be_replaced_and_removed_as_a_whole_only() {
 
 #[tokio::test]
 async fn what_has_others_run_something_is_marked() {
-    use Sensitive::{Build, Executable, Git, Hidden, Script, Shell};
+    use countersign_policy::calls::sensitive::Sensitive::{Build, Executable, Git, Hidden, Script, Shell};
     let world = World::with(&[("run", "x\n"), (".git/config", "[core]\n"), ("Makefile", "all:\n")]);
     fs::set_permissions(world.ws("run"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let write = async |path: &str, content: &str| {
@@ -123,7 +123,7 @@ async fn what_has_others_run_something_is_marked() {
     let (changes, _) = world.changes(&apply_patch(), json!({ "input": input })).await;
     assert_eq!(changes[0].sensitive, [Executable, Git, Hidden]);
     // Folders above the workspace say nothing about what is in it.
-    assert_eq!(crate::changes::sensitive::of_path(Path::new("a.txt")), []);
+    assert_eq!(countersign_policy::calls::sensitive::of_path(Path::new("a.txt")), []);
 }
 
 /// Texts with much in common, and everything that lines are made of.

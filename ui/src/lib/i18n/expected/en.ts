@@ -25,6 +25,7 @@ export const en = {
     'tool-fetches': 'What such a tool may do hangs on where it fetches from. Allow the host instead.',
     'tool-pattern': 'A tool is allowed by its whole name alone. Name each of them.',
     'runs-by-itself': 'No rule allows a change of what something runs or obeys by itself. You are asked each time.',
+    'secret-place': 'No rule allows a change where secrets are kept. You are asked each time.',
   },
   reallyIs: (path: string) => `It really is ${path}.`,
   'socket-address': 'Write an address such as ws://127.0.0.1:18789 or wss://host.example.',

@@ -26,6 +26,7 @@ export const ko: Catalogue = {
     'tool-fetches': '이런 도구가 무엇을 할 수 있는지는 어디에서 가져오는지에 달려 있습니다. 그 호스트를 허용하세요.',
     'tool-pattern': '도구는 전체 이름으로만 허용됩니다. 이름을 하나씩 적으세요.',
     'runs-by-itself': '저절로 실행되거나 따르게 되는 파일의 변경을 허용하는 규칙은 없습니다. 매번 묻습니다.',
+    'secret-place': '비밀이 있는 곳의 변경을 허용하는 규칙은 없습니다. 매번 묻습니다.',
   },
   reallyIs: (path: string) => `실제로는 ${path}입니다.`,
   'socket-address': 'ws://127.0.0.1:18789 또는 wss://host.example 같은 주소를 입력하세요.',

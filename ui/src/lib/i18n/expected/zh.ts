@@ -24,6 +24,7 @@ export const zh: Catalogue = {
     'tool-fetches': '这样的工具能做什么取决于它从哪里获取。请改为允许那个主机。',
     'tool-pattern': '工具只能按完整名称允许。请逐个写出名称。',
     'runs-by-itself': '没有规则允许更改会被自动运行或遵从的文件。每次都会询问您。',
+    'secret-place': '没有规则允许更改存放机密之处的文件。每次都会询问您。',
   },
   reallyIs: (path: string) => `它实际上是 ${path}。`,
   'socket-address': '请填写类似 ws://127.0.0.1:18789 或 wss://host.example 的地址。',

@@ -4,6 +4,7 @@
 //! build or a test runs may be such a file, and no list knows them all. Names are compared without regard to
 //! case, as some file systems do.
 
+use crate::rules::is_work_of_agents;
 use std::path::Path;
 
 /// Why a file matters more than another.
@@ -28,13 +29,14 @@ pub enum Sensitive {
     Shell,
 }
 
-/// Whether something runs or obeys a file by itself, by its path from some folder on, or it is a hidden one.
-pub fn runs_by_itself(path: &Path) -> bool {
-    !of_path(path).is_empty()
+/// Whether something runs or obeys by itself what is called `name` beneath a folder, or whatever is there.
+pub fn runs_by_itself(folder: &Path, name: Option<&str>) -> bool {
+    name.is_some_and(|name| !of_path(Path::new(name)).is_empty())
+        || is_obeyed_wherever_one_begins_to_look(&folder.join(name.unwrap_or("a")))
 }
 
 /// What a path, from the workspace on, says.
-pub(crate) fn of_path(path: &Path) -> Vec<Sensitive> {
+pub fn of_path(path: &Path) -> Vec<Sensitive> {
     let names: Vec<String> = path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
     let Some((file, folders)) = names.split_last() else { return Vec::new() };
     let file = file.as_str();
@@ -54,8 +56,19 @@ pub(crate) fn of_path(path: &Path) -> Vec<Sensitive> {
     [Agent, Build, Git, Hidden, Login, Shell].into_iter().filter(|kind| holds(*kind)).collect()
 }
 
+/// Whether git, a login, a build or an agent obeys a file whatever folder of its path somebody names: no rule
+/// for that folder is one for such a file.
+pub fn is_obeyed_wherever_one_begins_to_look(path: &Path) -> bool {
+    let names: Vec<String> = path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
+    let is_settings =
+        |pair: &[String]| AGENT_FOLDERS.contains(&pair[0].as_str()) && !is_work_of_agents(&pair[1]);
+    let kinds = of_path(path);
+    kinds.iter().any(|kind| matches!(kind, Sensitive::Build | Sensitive::Git | Sensitive::Login))
+        || names.windows(2).any(is_settings)
+}
+
 /// Whether the content names an interpreter.
-pub(crate) fn is_script(content: &[u8]) -> bool {
+pub fn is_script(content: &[u8]) -> bool {
     content.starts_with(b"#!")
 }
 
