@@ -29,7 +29,7 @@ fn in_world<T>(
         facts: &world.facts,
         policy: &world.policy,
         entries: &EntryIndex::new(world.rules.clone()),
-        local: LocalRules::Known { rules: &index, folders: &folders, moment, is_unclear: false },
+        local: LocalRules::Known { rules: &index, folders: &folders, moment, unclear: None },
         trust: &world.trust,
         walls: Walls::None,
         unusual_env: &world.unusual_env,

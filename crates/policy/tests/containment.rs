@@ -181,7 +181,7 @@ fn judge(world: &World, workspaces: &[Workspace], cwd: &str, refused: Option<&st
         facts: &facts,
         policy: &world.policy,
         entries: &world.entries(),
-        local: LocalRules::Known { rules: &index, folders: &folders, moment, is_unclear: false },
+        local: LocalRules::Known { rules: &index, folders: &folders, moment, unclear: None },
         walls: open.as_ref().map_or(Walls::None, Walls::Around),
         trust: &world.trust,
         unusual_env: &world.unusual_env,

@@ -83,7 +83,7 @@ impl Machine {
             facts: &facts,
             policy: &policy,
             entries: &EntryIndex::default(),
-            local: LocalRules::Known { rules: &index, folders: &folders, moment, is_unclear: false },
+            local: LocalRules::Known { rules: &index, folders: &folders, moment, unclear: None },
             trust: &Trust::default(),
             walls: Walls::None,
             unusual_env: &[],

@@ -78,7 +78,7 @@ fn judge(world: &World, own: &Own, answer: Option<&Answer>) -> (Verdict, Vec<usi
     };
     let moment = Moment { agent: "main", session: Some("s"), now_ms: 100, uses: &uses };
     let local = match own {
-        Own::Rules(_) => LocalRules::Known { rules: &index, folders: &folders, moment, is_unclear: false },
+        Own::Rules(_) => LocalRules::Known { rules: &index, folders: &folders, moment, unclear: None },
         Own::Unreadable => LocalRules::Unreadable,
     };
     let entries = world.entries();
@@ -248,7 +248,7 @@ fn check_around(argv: &[&str], around: Option<Surroundings>, expected: Result<()
         let moment = Moment { agent: "main", session: None, now_ms: 100, uses: &uses };
         let analysis = analyze_argv(&world.argv);
         let entries = world.entries();
-        let local = LocalRules::Known { rules: &index, folders: &folders, moment, is_unclear: false };
+        let local = LocalRules::Known { rules: &index, folders: &folders, moment, unclear: None };
         let subject = subject(&world, &analysis, &entries, local);
         let evaluation = evaluate(&subject, None);
         match expected {
@@ -360,7 +360,7 @@ fn judge_text(text: &str, rules: Vec<CommandRule>, folders: &Folders) -> Evaluat
             facts: &world.facts,
             policy: &world.policy,
             entries: &world.entries(),
-            local: LocalRules::Known { rules: &index, folders, moment, is_unclear: false },
+            local: LocalRules::Known { rules: &index, folders, moment, unclear: None },
             trust: &world.trust,
             walls: Walls::None,
             unusual_env: &[],

@@ -38,7 +38,7 @@ fn judge(world: &World, policy: &Effective, rules: Option<&RuleIndex>, answer: O
     let (folders, uses) = (Folders::new(), HashMap::new());
     let moment = Moment { agent: "main", session: None, now_ms: 0, uses: &uses };
     let local = match rules {
-        Some(rules) => LocalRules::Known { rules, folders: &folders, moment, is_unclear: false },
+        Some(rules) => LocalRules::Known { rules, folders: &folders, moment, unclear: None },
         None => LocalRules::Unreadable,
     };
     let subject = Subject {

@@ -41,7 +41,7 @@ fn judge(case: &Case, argv: &[String]) -> String {
         facts: &world.facts,
         policy: &world.policy,
         entries: &world.entries(),
-        local: LocalRules::Known { rules: &index, folders: &folders, moment, is_unclear: false },
+        local: LocalRules::Known { rules: &index, folders: &folders, moment, unclear: None },
         trust: &world.trust,
         walls: Walls::None,
         unusual_env: &[],

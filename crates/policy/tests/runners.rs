@@ -158,7 +158,7 @@ fn verdict(argv: &[&str], arguments: Value) -> Verdict {
         facts: &world.facts,
         policy: &world.policy,
         entries: &entries,
-        local: LocalRules::Known { rules: &rules, folders: &folders, moment, is_unclear: false },
+        local: LocalRules::Known { rules: &rules, folders: &folders, moment, unclear: None },
         trust: &world.trust,
         walls: Walls::None,
         unusual_env: &world.unusual_env,

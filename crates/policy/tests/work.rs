@@ -129,7 +129,7 @@ impl Policy {
                 rules: &self.rules,
                 folders: &folders,
                 moment: Moment { agent: "main", session: None, now_ms: 0, uses: &uses },
-                is_unclear: false,
+                unclear: None,
             },
             trust: &trust,
             walls: Walls::None,

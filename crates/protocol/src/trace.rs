@@ -310,7 +310,7 @@ ui_words! {
         Reviewer,
         /// A rule of the person's refuses it.
         RuleRefuses,
-        /// A rule may refuse it, and nobody could be asked.
+        /// A rule may refuse it.
         RuleDoubt,
         /// Security is deny.
         SecurityDeny,

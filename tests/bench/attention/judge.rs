@@ -93,7 +93,7 @@ impl Judged {
             facts: &self.facts,
             policy: &policy,
             entries: &EntryIndex::default(),
-            local: LocalRules::Known { rules, folders: &self.folders, moment, is_unclear: false },
+            local: LocalRules::Known { rules, folders: &self.folders, moment, unclear: None },
             trust: &Trust::default(),
             walls: Walls::None,
             unusual_env: &[],

@@ -128,7 +128,7 @@ fn presets() -> LocalRules<'static> {
     static FOLDERS: LazyLock<Folders> = LazyLock::new(Folders::new);
     static USES: LazyLock<HashMap<String, u32>> = LazyLock::new(HashMap::new);
     let moment = Moment { agent: "main", session: None, now_ms: 100, uses: &USES };
-    LocalRules::Known { rules: &RULES, folders: &FOLDERS, moment, is_unclear: false }
+    LocalRules::Known { rules: &RULES, folders: &FOLDERS, moment, unclear: None }
 }
 
 fn policy(security: Security, ask: Ask) -> Effective {

@@ -118,6 +118,10 @@ impl NewRule<'_> {
     /// A rule about a program in the form in which programs are compared.
     fn in_normal_form(&self, rule: &RuleDraft) -> Result<RuleDraft, RuleEditError> {
         let program = rules::program_as_stored(&rule.program, rule.effect, self.real)?;
+        // A command that was seen may have any word; who types one means what is compared.
+        if self.from == RuleOrigin::Typed {
+            rules::check_typed_words(&rule.arguments)?;
+        }
         Ok(RuleDraft { program, ..rule.clone() })
     }
 

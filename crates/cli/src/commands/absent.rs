@@ -1,23 +1,49 @@
-//! What a refusal names and this machine does not have: stored all the same, since it may come, and said,
+//! What a rule names and this machine, or no agent, has: stored all the same, since it may come, and said,
 //! since it may be a slip of the pen.
 
 use super::{counting, output::Output};
+use crate::hook::is_known_tool;
 use countersign_core::paths::Paths;
 use countersign_policy::facts::ProgramFacts;
-use countersign_policy::rules::is_gits_own;
-use countersign_protocol::rules::{ArgumentRule, PlaceAccess, RuleDraft, WorkspacePlace};
+use countersign_policy::rules::{is_gits_own, is_shells_own};
+use countersign_protocol::rule_edits::RuleEdit;
+use countersign_protocol::rules::{
+    ArgumentRule, CallSubject, PlaceAccess, RuleDraft, RuleEffect, WorkspacePlace,
+};
 use std::path::Path;
 
-/// Says of a refusal that was stored which program, or which command of git's, is not there.
-pub(super) fn say_of_program(paths: &Paths, rule: &RuleDraft, output: &Output) {
-    if rule.program.contains(['*', '?']) {
-        return;
+/// Says of a rule that was stored what it names and nobody has.
+pub(super) fn say_of_rule(paths: &Paths, edit: &RuleEdit, output: &Output) {
+    let told = match edit {
+        RuleEdit::AddRule { rule } => of_program(paths, rule),
+        RuleEdit::AddCallRule { rule } => of_tool(&rule.about),
+        _ => None,
+    };
+    if let Some(told) = told {
+        output.note(&format!("{told}; the rule is stored, and holds for what comes by that name"));
     }
-    let told = counting::on_this_machine(paths, |machine| {
+}
+
+/// The tool that no agent is known to have. What servers have, only they know.
+fn of_tool(about: &CallSubject) -> Option<String> {
+    let CallSubject::Tool { name } = about else { return None };
+    let is_of_a_server = name.contains("__") || name.contains(['*', '?', '/', '.']);
+    (!is_of_a_server && !is_known_tool(name))
+        .then(|| format!("no agent is known to have a tool called {name}"))
+}
+
+/// The program, or the command of git's, that is not there.
+fn of_program(paths: &Paths, rule: &RuleDraft) -> Option<String> {
+    if rule.program.contains(['*', '?']) || is_shells_own(&rule.program) {
+        return None;
+    }
+    counting::on_this_machine(paths, |machine| {
         let found = |name: &str| (machine.find)(name);
         let program = found(&rule.program);
         if program.real_path.is_none() {
-            return Some(format!("no program {} is found on this machine now", rule.program));
+            // A permission for what is not there says by itself that it does not count now.
+            let is_told = rule.effect == RuleEffect::Allow;
+            return (!is_told).then(|| format!("no program {} is found on this machine now", rule.program));
         }
         let ArgumentRule::Shape(shape) = &rule.arguments else { return None };
         let word = shape.subcommand.first()?;
@@ -26,10 +52,7 @@ pub(super) fn say_of_program(paths: &Paths, rule: &RuleDraft, output: &Output) {
             found(&format!("git-{word}")).real_path.is_some()
         };
         (is_git && !is_there).then(|| format!("git has no command {word} on this machine now"))
-    });
-    if let Some(told) = told {
-        output.note(&format!("{told}; the refusal is stored, and holds for what comes by that name"));
-    }
+    })
 }
 
 /// Whether git has a program for a word in the folder of its own, which no search path names.

@@ -118,6 +118,9 @@ impl Words {
             TraceStep::Entry { pattern, agent, fit } => {
                 [self.entry.clone(), format!("{pattern} ({agent})"), of(&self.fit, fit).to_owned()]
             }
+            TraceStep::Rule { standing: standing @ RuleStanding::MayRefuse, rule: Some(rule) } => {
+                about(&format!("{}:", of(&self.rule, standing)), rule)
+            }
             TraceStep::Rule { standing, rule } => maybe(of(&self.rule, standing), rule),
             TraceStep::SafeBin { refusal: None } => one(&self.filter),
             TraceStep::SafeBin { refusal: Some(refusal) } => about(&self.no_filter, refusal),

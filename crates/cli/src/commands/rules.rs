@@ -180,15 +180,8 @@ pub(super) async fn rules(paths: &Paths, command: RulesCommand, output: &Output)
             })?;
             Ok(Exit::Ok)
         }
-        RulesCommand::Add(args) => edit(paths, vec![added(args)?], output).await,
-        RulesCommand::Deny(args) => {
-            let denied = denied(args)?;
-            let exit = edit(paths, vec![denied.clone()], output).await?;
-            if let (RuleEdit::AddRule { rule }, Exit::Ok) = (&denied, exit) {
-                absent::say_of_program(paths, rule, output);
-            }
-            Ok(exit)
-        }
+        RulesCommand::Add(args) => add(paths, added(args)?, output).await,
+        RulesCommand::Deny(args) => add(paths, denied(args)?, output).await,
         RulesCommand::Remove { id } => {
             let id = find(&read(paths), &id)?.id().to_owned();
             edit(paths, vec![RuleEdit::RemoveRule { id }], output).await
@@ -213,6 +206,15 @@ pub(super) async fn rules(paths: &Paths, command: RulesCommand, output: &Output)
             Ok(exit)
         }
     }
+}
+
+/// Stores a new rule, and says what of it nobody has.
+async fn add(paths: &Paths, rule: RuleEdit, output: &Output) -> anyhow::Result<Exit> {
+    let exit = edit(paths, vec![rule.clone()], output).await?;
+    if exit == Exit::Ok {
+        absent::say_of_rule(paths, &rule, output);
+    }
+    Ok(exit)
 }
 
 /// The edit that adds an allowing rule.
@@ -246,12 +248,12 @@ fn denied(args: DenyArgs) -> anyhow::Result<RuleEdit> {
     if let Some(file) = about.subject.file.as_deref() {
         anyhow::ensure!(subcommand.is_none(), "{WHOLE_RULE}");
         return Ok(match from_file(file)? {
-            FromFile::Command(rule) => {
-                RuleEdit::AddRule { rule: RuleDraft { effect: RuleEffect::Deny, ..rule } }
+            FromFile::Command(RuleDraft { effect: RuleEffect::Allow, .. })
+            | FromFile::Call(CallRuleDraft { effect: RuleEffect::Allow, .. }) => {
+                anyhow::bail!("{}: the rule allows; `countersign rules add --file` adds it", file.display())
             }
-            FromFile::Call(rule) => {
-                RuleEdit::AddCallRule { rule: CallRuleDraft { effect: RuleEffect::Deny, ..rule } }
-            }
+            FromFile::Command(rule) => RuleEdit::AddRule { rule },
+            FromFile::Call(rule) => RuleEdit::AddCallRule { rule },
         });
     }
     if let Some(call) = about.call()? {

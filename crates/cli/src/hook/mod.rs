@@ -33,6 +33,7 @@ pub(crate) use countersign_agents::Event;
 
 use countersign_agents::Agent;
 use countersign_approvals::ports::IdSource;
+use countersign_policy::calls::tools;
 use countersign_protocol::session_events::SessionEvent;
 use countersign_protocol::tools::{Permission, ToolCall, ToolCaller, ToolFailure};
 use input::{Called, Document};
@@ -41,6 +42,13 @@ use serde_json::{Map, Value};
 use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// Whether an agent that has a hook here is known to have a tool of this name, in whatever case it is written.
+pub(crate) fn is_known_tool(name: &str) -> bool {
+    let contracts: [&dyn Contract; 6] = [&ClaudeCode, &Codex, &Gemini, &Qwen, &Copilot, &VsCode];
+    let theirs = contracts.iter().flat_map(|contract| contract.quiet().iter().chain(contract.questions()));
+    tools::is_known(name) || theirs.into_iter().any(|known| known.eq_ignore_ascii_case(name))
+}
 
 /// How one agent says what it wants to do, and how it wants to be answered.
 pub(crate) trait Contract: Sync {

@@ -20,6 +20,11 @@ fn what_a_refusal_names_and_nobody_has_is_said() -> Result<()> {
         (&["rules", "deny", "--program", "git", "--subcommand", "push"], None),
         (&["rules", "deny", "--program", "git", "--subcommand", "send-pack"], None),
         (&["rules", "deny", "--program", "mkfifo"], None),
+        (&["rules", "deny", "--program", "source"], None),
+        (&["rules", "deny", "--tool", "Bahs"], Some("no agent is known to have a tool called Bahs")),
+        (&["rules", "deny", "--tool", "bash"], None),
+        (&["rules", "deny", "--tool", "todowrite"], None),
+        (&["rules", "deny", "--tool", "mcp__mail"], None),
         (&["rules", "deny", "--program", "/usr/bin/rm*"], None),
     ] {
         let ended = app.countersign(arguments)?;
@@ -56,6 +61,16 @@ fn whoever_stores_a_permission_hears_what_stands_before_it() -> Result<()> {
         ("allowlist", "on-miss", &[], &["allowlist", "add", "/usr/bin/**"], in_force),
         ("allowlist", "on-miss", &[], &["allowlist", "add", "*"], in_force),
         ("allowlist", "on-miss", &[], &["rules", "add", "--program", "/usr/*in/tou?h"], in_force),
+        ("allowlist", "on-miss", &[], &["rules", "add", "--program", "/bin/ls"], in_force),
+        ("allowlist", "on-miss", &[], &["rules", "add", "--program", "*"], in_force),
+        (
+            "allowlist",
+            "on-miss",
+            &[],
+            &["rules", "add", "--program", "git", "--subcommand", "lgo"],
+            &["git has no command lgo"],
+        ),
+        ("allowlist", "on-miss", &[], &["rules", "add", "--tool", "Rea"], &["a tool called Rea"]),
         (
             "allowlist",
             "on-miss",

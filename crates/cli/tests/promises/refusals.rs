@@ -88,6 +88,20 @@ fn a_refusal_that_says_less_than_it_should_is_not_stored() -> Result<()> {
         ensure!(refused.stderr.contains("it would not refuse what it says"), "{refused:?}");
         ensure!(refused.code == 1 && !app.rules().exists(), "{refused:?}");
     }
+    // Words that no command has are no pattern, a folder is no program, and what allows refuses nothing.
+    let allowed = json!({ "agent": "*", "effect": "allow", "program": "git", "arguments": "any" });
+    fs::write(app.work().join("rule.json"), allowed.to_string())?;
+    for (rule, why) in [
+        (&["--program", "git", "--subcommand", "pu*"][..], "no wildcards"),
+        (&["--program", "git", "--subcommand", "push, pull"], "nothing joins several"),
+        (&["--program", "/usr/bin/"], "a folder is no program"),
+        (&["--program", "Bash(git:*)"], "no program is called so"),
+        (&["--file", "rule.json"], "the rule allows"),
+    ] {
+        let refused = app.countersign(&[&["rules", "deny"], rule].concat())?;
+        ensure!(refused.code == 1 && refused.stderr.contains(why), "{rule:?}: {refused:?}");
+        ensure!(!app.rules().exists(), "{rule:?} is stored");
+    }
     Ok(())
 }
 
@@ -189,6 +203,14 @@ fn a_refused_tool_is_called_by_no_agent_and_by_no_pattern_missed() -> Result<()>
                 ("claude-code Bash", command.clone(), Refused),
                 ("qwen Bash", command.clone(), Refused),
                 ("claude-code Write", file("a"), Runs),
+            ],
+        ),
+        (&["--tool", "bash"], &[("claude-code Bash", command.clone(), Refused)]),
+        (
+            &["--tool", "mcp__mail"],
+            &[
+                ("claude-code mcp__mail__send", nothing.clone(), Refused),
+                ("claude-code mcp__mailer__send", nothing.clone(), Runs),
             ],
         ),
         (&["--tool", "exec_command"], &[("codex exec_command", json!({ "cmd": "ls" }), Refused)]),

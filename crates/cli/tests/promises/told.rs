@@ -19,6 +19,25 @@ pub(crate) fn said(app: &App, arguments: &[&str], code: i32, words: &[&str]) -> 
 }
 
 #[test]
+fn what_is_asked_about_because_of_a_refusal_names_it() -> Result<()> {
+    let app = App::start("full", "off")?;
+    app.done(&["rules", "deny", "--program", "mkfifo"])?;
+    app.done(&["rules", "deny", "--program", "touch", "--note", "never on Fridays"])?;
+    let test = |text: &str| said(&app, &["allowlist", "test", "--", "sh", "-c", text], 1, &[]);
+    let told = test("echo a | mkfif$X b")?;
+    ensure!(told.contains("may refuse that: refuse mkfifo with any arguments (*)"), "{told}");
+    let told = test("x='touch a'; $Y -c \"$x\" 'touch b'")?;
+    ensure!(told.contains("(*)") && !told.contains("nobody could be asked"), "{told}");
+    app.done(&["rules", "deny", "--changes", "in"])?;
+    let told = test("rm \"$X\"")?;
+    ensure!(
+        told.contains(&format!("may refuse that: refuse changes of files below {}", app.at("in"))),
+        "{told}"
+    );
+    Ok(())
+}
+
+#[test]
 fn a_refusal_is_named_by_its_sentence_and_its_note() -> Result<()> {
     let app = App::start("full", "off")?;
     app.done(&["rules", "deny", "--program", "mkfifo"])?;

@@ -6,10 +6,12 @@ mod programs;
 use super::Desk;
 use countersign_node::host::Host;
 use countersign_policy::allowlist::Entry;
+use countersign_policy::calls;
 use countersign_policy::counts::{self, Idle, Machine};
 use countersign_policy::display::{Secrets, shown};
 use countersign_policy::document::made_by;
 use countersign_policy::evaluate::{AskReason, DenyReason, Verdict};
+use countersign_policy::rules;
 use countersign_protocol::counting::{Comes, Uncounted, UncountedCause, UncountedFor};
 use countersign_protocol::document::WILDCARD_AGENT;
 use countersign_protocol::edits::{DocumentEdit, EntryKind, EntryView, ScopeView};
@@ -18,8 +20,8 @@ use countersign_protocol::rule_edits::RuleEdit;
 use countersign_protocol::rules::{
     ArgumentRule, CallRule, CallRuleDraft, CommandRule, RuleDraft, RuleEffect, RuleOrigin,
 };
-use programs::Found;
-use std::path::Path;
+use programs::{ENOUGH, Found};
+use std::path::{Path, PathBuf};
 
 /// Why a rule lets nothing run. Blocking, a few system calls.
 pub(super) fn of_rule(rule: &CommandRule, machine: Machine<'_>) -> Option<Uncounted> {
@@ -110,7 +112,9 @@ impl Desk {
 
     async fn comes_of_rule(&self, draft: &RuleDraft) -> Comes {
         let host = &self.inner.parts.host;
-        let rule = draft.clone().into_rule(String::new(), self.now_ms(), RuleOrigin::Typed);
+        let program = rules::program_as_stored(&draft.program, draft.effect, real);
+        let draft = RuleDraft { program: program.unwrap_or_else(|_| draft.program.clone()), ..draft.clone() };
+        let rule = draft.into_rule(String::new(), self.now_ms(), RuleOrigin::Typed);
         let idle = on_this_machine(host, |machine| of_rule(&rule, machine));
         let folder = match &rule.arguments {
             ArgumentRule::Exact { folder, .. } => Some(folder.as_str()),
@@ -126,7 +130,9 @@ impl Desk {
 
     async fn comes_of_call(&self, draft: &CallRuleDraft) -> Comes {
         let host = &self.inner.parts.host;
-        let rule = draft.clone().into_rule(String::new(), self.now_ms(), RuleOrigin::Typed);
+        let about = calls::about_as_stored(&draft.about, real).unwrap_or_else(|_| draft.about.clone());
+        let draft = CallRuleDraft { about, ..draft.clone() };
+        let rule = draft.into_rule(String::new(), self.now_ms(), RuleOrigin::Typed);
         if let Some(why) = of_call(&rule, host.home()) {
             return Comes::Idle { why };
         }
@@ -178,7 +184,11 @@ impl Desk {
             Found::TooMany => Comes::InForce,
             Found::Some(programs) => {
                 let each = programs.iter().flat_map(|program| words(program).into_iter().take(WORDS));
-                self.comes(&each.collect::<Vec<_>>(), place).await
+                match self.comes(&each.collect::<Vec<_>>(), place).await {
+                    // One that was not tried may run.
+                    Comes::Held if programs.len() >= ENOUGH => Comes::InForce,
+                    comes => comes,
+                }
             }
         }
     }
@@ -198,6 +208,11 @@ impl Desk {
     }
 }
 
+/// Where a path that is there leads.
+fn real(path: &Path) -> Option<PathBuf> {
+    std::fs::canonicalize(path).ok()
+}
+
 fn comes_of(verdict: &Verdict) -> Comes {
     match verdict {
         Verdict::Allow(_) => Comes::InForce,
@@ -213,4 +228,4 @@ fn comes_of(verdict: &Verdict) -> Comes {
 const WORDS: usize = 2;
 
 /// Most commands that are tried of one permission: a described program has some dozens, each looked up.
-const TRIED: usize = 16;
+const TRIED: usize = WORDS * ENOUGH;

@@ -4,7 +4,7 @@
 use super::texts;
 use countersign_approvals::question::Question;
 use countersign_policy::beyond::through_proc;
-use countersign_policy::calls::tools::{CHANGES, COMMANDS, FETCHERS, is_known_to_act};
+use countersign_policy::calls::tools::{CHANGES, COMMANDS, FETCHERS, READERS, is_known_to_act};
 use countersign_policy::calls::{CallFacts, CallNature, names_a_secret};
 use countersign_protocol::question::Via;
 use countersign_protocol::socket::ExecRequest;
@@ -100,12 +100,13 @@ fn patch_as_command(call: &Call) -> Option<Map<String, Value>> {
 pub(super) fn parameters(call: &Call, home: &Path) -> Parameters {
     let mut texts = texts::of(&call.params);
     let is_change = CHANGES.iter().any(|(names, ..)| names.contains(&call.tool.as_str()));
-    let mut hosts: Vec<String> = match is_change {
+    let is_looked_at = READERS.contains(&call.tool.as_str());
+    // Neither what is written nor what is looked for is fetched.
+    let mut hosts: Vec<String> = match is_change || is_looked_at {
         true => Vec::new(),
         false => texts.iter().flat_map(|text| hosts_with_scheme(&text.text)).collect(),
     };
     texts.retain(|text| !text.is_prose());
-    let is_looked_at = READERS.contains(&call.tool.as_str());
     let commands: Vec<String> = match is_looked_at {
         true => Vec::new(),
         false => texts.iter().map(|text| text.text.clone()).collect(),
@@ -118,7 +119,7 @@ pub(super) fn parameters(call: &Call, home: &Path) -> Parameters {
     let fetched = fetched(call);
     match &fetched {
         Some(host) => hosts = vec![host.clone()],
-        None if is_change => {}
+        None if is_change || is_looked_at => {}
         None => hosts.extend(texts.iter().flat_map(|text| hosts_alone(&text.text))),
     }
     let nature = if is_told { CallNature::Acts } else { nature(call, fetched.is_some(), home) };
@@ -257,32 +258,6 @@ fn command(call: &Call) -> Option<ExecRequest> {
 
 /// What these are told besides the address, and that changes only what comes back of it.
 const FETCH_PARAMS: &[&str] = &["format", "max_length", "prompt", "raw", "start_index", "timeout", "url"];
-
-/// What agents call tools that only look at files or search, by their makers' documentation. No rule about
-/// one counts where its parameters name what looks like the place of a secret.
-const READERS: &[&str] = &[
-    "Glob",
-    "Grep",
-    "LS",
-    "NotebookRead",
-    "Read",
-    "WebSearch",
-    "glob",
-    "google_web_search",
-    "grep",
-    "grep_search",
-    "list",
-    "list_dir",
-    "list_directory",
-    "read",
-    "read_file",
-    "read_many_files",
-    "search_file_content",
-    "view",
-    "view_image",
-    "web_search",
-    "websearch",
-];
 
 /// How names of tools begin that look at something.
 const SAY_THEY_READ: &[&str] =

@@ -643,7 +643,7 @@ async fn t16_a_path_that_leads_out_of_its_folder_by_the_start_is_not_handed_over
                 rules: &rules,
                 folders: &folders,
                 moment: Moment { agent: "main", session: None, now_ms: 1, uses: &uses },
-                is_unclear: false,
+                unclear: None,
             },
             entries: &EntryIndex::default(),
             trust: &Trust::default(),

@@ -72,7 +72,7 @@ impl Host {
                             rules: &rules,
                             folders: &recalled.folders,
                             moment,
-                            is_unclear: false,
+                            unclear: None,
                         },
                         trust: &trust,
                         walls: Walls::None,
@@ -148,7 +148,7 @@ impl Host {
                         rules: &current.index,
                         folders: &recalled.folders,
                         moment,
-                        is_unclear: false,
+                        unclear: None,
                     },
                     false => LocalRules::Unreadable,
                 };

@@ -25,6 +25,8 @@ pub(super) struct OwnRules {
     session: Option<SessionKey>,
     now_ms: i64,
     effects: Effects,
+    /// The rule that refuses what the command may do without saying so.
+    unclear: Option<String>,
 }
 
 /// A rule that refuses, as it is named: its id would tell nobody which one it is.
@@ -71,7 +73,7 @@ impl OwnRules {
             rules: &self.current.index,
             folders: &self.folders,
             moment: self.moment(),
-            is_unclear: self.effects == Effects::Unclear,
+            unclear: self.unclear.as_deref(),
         }
     }
 
@@ -149,6 +151,11 @@ impl Host {
         let mut own = self.rules_of(agent, session, facts::real_folders(visited(analysis, facts))).await;
         let rules = own.current.document.as_ref().map_or(&[][..], |document| &document.calls);
         own.effects = calls::effects_of_command(rules, (analysis, argv, facts), own.moment(), &facts::Disk);
+        if let Effects::Unclear(at) = own.effects {
+            let named =
+                rules.get(at).map(|rule| format!("{} ({})", RefusingRule::of_call(rule).0, rule.agent));
+            own.unclear = Some(named.unwrap_or_default());
+        }
         own
     }
 
@@ -168,6 +175,7 @@ impl Host {
             now_ms: self.parts.ports.clock.now_ms(),
             current,
             effects: Effects::Free,
+            unclear: None,
         }
     }
 

@@ -84,7 +84,7 @@ fn at(ladders: &[Vec<Step>], rung: Rung) -> Result<Vec<Offer>, Withheld> {
 
 /// Whether the command would run with these rules and those that have a say already.
 fn is_enough(subject: &Subject<'_>, evaluation: &Evaluation, offers: &[Offer]) -> bool {
-    let LocalRules::Known { rules, folders, moment, is_unclear } = subject.local else { return false };
+    let LocalRules::Known { rules, folders, moment, unclear } = subject.local else { return false };
     let has_a_say = |(index, rule): &(usize, &CommandRule)| {
         rule.effect == RuleEffect::Deny || evaluation.covers_by_rule(*index)
     };
@@ -95,7 +95,7 @@ fn is_enough(subject: &Subject<'_>, evaluation: &Evaluation, offers: &[Offer]) -
         all.push(offer.clone().into_rule(id, moment.agent.to_owned(), moment.now_ms));
     }
     let index = RuleIndex::new(all);
-    let local = LocalRules::Known { rules: &index, folders, moment, is_unclear };
+    let local = LocalRules::Known { rules: &index, folders, moment, unclear };
     matches!(evaluate(&Subject { local, ..*subject }, None).verdict, Verdict::Allow(Evidence::Entries))
 }
 

@@ -19,8 +19,8 @@ use std::path::{Component, Path, PathBuf};
 pub enum Effects {
     /// No rule that refuses is about what it is seen to do.
     Free,
-    /// It may do what a rule refuses, and nothing in its words tells.
-    Unclear,
+    /// It may do what the rule with this index refuses, and nothing in its words tells.
+    Unclear(usize),
     /// The rule with this index refuses what it does.
     Refused(usize),
 }
@@ -69,10 +69,8 @@ pub fn effects_of_command(
         CallSubject::Host { .. } => *goes_anywhere,
         CallSubject::Crossing { .. } | CallSubject::Registries { .. } | CallSubject::Tool { .. } => false,
     };
-    match rules.iter().any(|rule| refuses(rule) && is_unclear(&rule.about)) {
-        true => Effects::Unclear,
-        false => Effects::Free,
-    }
+    let unclear = rules.iter().position(|rule| refuses(rule) && is_unclear(&rule.about));
+    unclear.map_or(Effects::Free, Effects::Unclear)
 }
 
 /// What a command changes, with and without the links that are there.

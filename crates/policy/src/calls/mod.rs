@@ -264,8 +264,17 @@ fn could_match(about: &CallSubject, call: &CallFacts) -> bool {
         CallSubject::Registries { group, within } => call.crossing.as_ref().is_some_and(|crossing| {
             crossing.groups.contains(group) && within.as_ref().is_none_or(|folder| *folder == crossing.folder)
         }),
-        CallSubject::Tool { name } => call.crossing.is_none() && glob::matches(name, &call.tool),
+        CallSubject::Tool { name } => call.crossing.is_none() && may_be_called(name, &call.tool),
     }
+}
+
+/// Whether a refusal of a tool is about one of this name. Agents write the same tool in several ways, and a
+/// name in another case is no other tool; whoever names an MCP server means all of its tools.
+fn may_be_called(pattern: &str, tool: &str) -> bool {
+    let (pattern, tool) = (pattern.to_lowercase(), tool.to_lowercase());
+    let server = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).map(|(server, _)| server);
+    glob::matches(&pattern, &tool)
+        || server.is_some_and(|server| pattern.strip_prefix("mcp__") == Some(server))
 }
 
 fn has_name(path: &str, names: Option<&str>) -> bool {

@@ -45,7 +45,39 @@ pub const CHANGES: &[(&[&str], &str, &[&str])] = &[
     (&["apply_patch"], "apply_patch", &["input", "patch"]),
 ];
 
+/// What agents call tools that only look at files or search, by their makers' documentation. No rule about
+/// one counts where its parameters name what looks like the place of a secret.
+pub const READERS: &[&str] = &[
+    "Glob",
+    "Grep",
+    "LS",
+    "NotebookRead",
+    "Read",
+    "WebSearch",
+    "glob",
+    "google_web_search",
+    "grep",
+    "grep_search",
+    "list",
+    "list_dir",
+    "list_directory",
+    "read",
+    "read_file",
+    "read_many_files",
+    "search_file_content",
+    "view",
+    "view_image",
+    "web_search",
+    "websearch",
+];
+
 /// Whether a tool of this name is known to run commands or to change files.
 pub fn is_known_to_act(name: &str) -> bool {
     COMMANDS.contains(&name) || CHANGES.iter().any(|(names, ..)| names.contains(&name))
+}
+
+/// Whether an agent is known to have a tool of this name, in whatever case it is written.
+pub fn is_known(name: &str) -> bool {
+    let changes = CHANGES.iter().flat_map(|(names, ..)| *names);
+    [COMMANDS, FETCHERS, READERS].concat().iter().chain(changes).any(|known| known.eq_ignore_ascii_case(name))
 }

@@ -229,7 +229,7 @@ fn rule_on(rule: &CommandRule, machine: Machine<'_>) -> Option<Idle> {
     let agent = if rule.agent == WILDCARD_AGENT { "agent" } else { &rule.agent };
     let moment =
         Moment { agent, session: rule.limits.session.as_deref(), now_ms: rule.created_at_ms, uses: &uses };
-    let local = LocalRules::Known { rules: &index, folders: &folders, moment, is_unclear: false };
+    let local = LocalRules::Known { rules: &index, folders: &folders, moment, unclear: None };
     let fits = |words: &[String], facts: &Facts| {
         let Some((typed, rest)) = words.split_first() else { return false };
         let unknown = ProgramFacts::default();

@@ -24,8 +24,8 @@ pub enum LocalRules<'a> {
         folders: &'a Folders,
         /// Under which circumstances they are asked.
         moment: Moment<'a>,
-        /// Whether the command may do what a rule about calls refuses, and nothing in its words tells.
-        is_unclear: bool,
+        /// The rule about calls, in words, that refuses what the command may do without saying so.
+        unclear: Option<&'a str>,
     },
     /// They could not be read, and one of them may refuse the command.
     Unreadable,
@@ -79,12 +79,12 @@ pub(super) struct Ruled {
 
 impl Ruled {
     pub(super) fn of(local: LocalRules<'_>, analysis: &Analysis, facts: &Facts) -> Self {
-        let (rules, folders, moment, is_unclear) = match local {
+        let (rules, folders, moment, unclear) = match local {
             LocalRules::None => return Self::default(),
             LocalRules::Unreadable => return Self { doubt: Some(Doubt::Unreadable), ..Self::default() },
-            LocalRules::Known { rules, folders, moment, is_unclear } => (rules, folders, moment, is_unclear),
+            LocalRules::Known { rules, folders, moment, unclear } => (rules, folders, moment, unclear),
         };
-        let mut ruled = Self { doubt: is_unclear.then_some(Doubt::Hidden), ..Self::default() };
+        let mut ruled = Self { doubt: unclear.map(|_| Doubt::Hidden), ..Self::default() };
         if rules.rules().is_empty() {
             return ruled;
         }
@@ -115,11 +115,7 @@ impl Ruled {
             ruled.allowed.push(allowed);
             ruled.held.push(held);
         }
-        let may_be_refused = || {
-            rules::may_be_hidden(analysis, facts, rules, moment)
-                || rules::may_be_refused(analysis, facts, folders, rules, moment)
-        };
-        if one_refuses(rules, moment) && may_be_refused() {
+        if one_refuses(rules, moment) && may_refuse(rules, (analysis, facts), (folders, moment)) {
             ruled.doubt = Some(Doubt::Hidden);
         }
         ruled
@@ -130,13 +126,42 @@ impl Ruled {
         let doubt = match local {
             LocalRules::None => None,
             LocalRules::Unreadable => Some(Doubt::Unreadable),
-            LocalRules::Known { rules, moment, is_unclear, .. } => {
-                (is_unclear || one_refuses(rules, moment)).then_some(Doubt::Hidden)
+            LocalRules::Known { rules, moment, unclear, .. } => {
+                (unclear.is_some() || one_refuses(rules, moment)).then_some(Doubt::Hidden)
             }
         };
         Self { doubt, ..Self::default() }
     }
 }
+
+/// Whether rules that refuse may be about a command that does not say so.
+fn may_refuse(
+    rules: &RuleIndex,
+    (analysis, facts): (&Analysis, &Facts),
+    (folders, moment): (&Folders, Moment<'_>),
+) -> bool {
+    rules::may_be_hidden(analysis, facts, rules, moment)
+        || rules::may_be_refused(analysis, facts, folders, rules, moment)
+}
+
+/// The first rule that by itself would have a command asked about that does not say what it runs, as it is
+/// named; `None` where that takes more than [`DOUBTED`] of them.
+pub(super) fn doubted_by(local: LocalRules<'_>, analysis: &Analysis, facts: &Facts) -> Option<String> {
+    let LocalRules::Known { rules, folders, moment, unclear } = local else { return None };
+    if let Some(unclear) = unclear {
+        return Some(unclear.to_owned());
+    }
+    let refusing =
+        rules.rules().iter().filter(|rule| rule.effect == RuleEffect::Deny && is_live(rule, moment));
+    let alone = |rule: &&CommandRule| RuleIndex::new(vec![(*rule).clone()]);
+    refusing
+        .take(DOUBTED)
+        .find(|rule| may_refuse(&alone(rule), (analysis, facts), (folders, moment)))
+        .map(rules::named_as_refused)
+}
+
+/// Most rules that are asked one by one which of them raises a doubt.
+const DOUBTED: usize = 32;
 
 fn one_refuses(rules: &RuleIndex, moment: Moment<'_>) -> bool {
     rules.rules().iter().any(|rule| rule.effect == RuleEffect::Deny && is_live(rule, moment))

@@ -1,12 +1,13 @@
 //! An evaluation as steps for a reader, written from its own data.
 
+use super::local::doubted_by;
 use super::segments::{Cover, Miss};
 use super::{AskReason, DenyReason, Evaluation, Evidence, LocalRules, Subject, Verdict, Walls};
 use crate::allowlist::Entry;
 use crate::bind::Unbound;
 use crate::display::escape;
 use crate::effective::Effective;
-use crate::rules::{as_refused, describe};
+use crate::rules::named_as_refused;
 use crate::safe_bins::Refusal;
 use crate::surroundings::Doubt;
 use countersign_commands::analysis::{Analysis, OpaqueReason, Segment};
@@ -277,7 +278,8 @@ fn refusal(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> 
         (_, Some(index), _) => (RuleStanding::Refuses, local_rule(subject, index)),
         (LocalRules::Unreadable, ..) => (RuleStanding::Unreadable, None),
         (_, None, Verdict::Ask(AskReason::MayBeRefused) | Verdict::Deny(DenyReason::RuleDoubt)) => {
-            (RuleStanding::MayRefuse, None)
+            let rule = doubted_by(subject.local, subject.analysis, subject.facts);
+            (RuleStanding::MayRefuse, rule.map(|rule| escape(&rule)))
         }
         (LocalRules::None | LocalRules::Known { .. }, None, _) => return None,
     };
@@ -286,9 +288,7 @@ fn refusal(subject: &Subject<'_>, evaluation: &Evaluation) -> Option<TraceStep> 
 
 fn local_rule(subject: &Subject<'_>, index: usize) -> Option<String> {
     let LocalRules::Known { rules, .. } = subject.local else { return None };
-    let rule = rules.rules().get(index)?;
-    let named = as_refused(&describe(rule), rule.note.as_deref());
-    Some(format!("{} ({})", escape(&named), escape(&rule.agent)))
+    rules.rules().get(index).map(|rule| escape(&named_as_refused(rule)))
 }
 
 fn policy(policy: &Effective) -> TraceStep {

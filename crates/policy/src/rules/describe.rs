@@ -48,6 +48,11 @@ pub fn as_refused(described: &str, note: Option<&str>) -> String {
     }
 }
 
+/// The same with the agent that the rule is about.
+pub(crate) fn named_as_refused(rule: &CommandRule) -> String {
+    format!("{} ({})", as_refused(&describe(rule), rule.note.as_deref()), rule.agent)
+}
+
 /// What a rule says, for whoever puts it into words of another language.
 pub fn said(rule: &CommandRule) -> RuleSaid {
     RuleSaid::Commands { effect: rule.effect, reach: reach(rule), end: end(&rule.limits) }

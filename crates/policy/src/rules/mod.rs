@@ -38,6 +38,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 pub use crate::knowledge::same::is_gits_own;
+pub use countersign_commands::command::is_shells_own;
+pub(crate) use describe::named_as_refused;
 pub use describe::{as_refused, describe, said};
 pub(crate) use describe::{described, end};
 pub(crate) use hidden::{is_input, may_be_hidden, names_its_program};
@@ -259,6 +261,16 @@ pub fn check(rule: &CommandRule) -> Result<(), RuleProblem> {
     }
 }
 
+/// What is wrong with words that somebody typed as those that the arguments begin with.
+pub fn check_typed_words(arguments: &ArgumentRule) -> Result<(), RuleProblem> {
+    let ArgumentRule::Shape(shape) = arguments else { return Ok(()) };
+    let is_no_word = |word: &String| word.contains(NO_WORD) || word.ends_with(',');
+    if shape.subcommand.iter().any(is_no_word) { Err(RuleProblem::Subcommand) } else { Ok(()) }
+}
+
+/// What patterns and lists have and no command is called by.
+const NO_WORD: &[char] = &['*', '?', '|', ';', '(', ')'];
+
 /// Why a rule cannot be stored.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -283,6 +295,15 @@ pub enum RuleProblem {
         "no program is called so: words behind it are its arguments, and * ** and ? are the only wildcards"
     )]
     Words,
+    /// A folder's path.
+    #[error("a folder is no program; for every program in it write FOLDER/*")]
+    IsFolder,
+    /// Words with wildcards, or several ways to go on.
+    #[error(
+        "the words behind the program are compared as they are: blanks are between them, nothing joins several, \
+         and * and ? are no wildcards there"
+    )]
+    Subcommand,
     /// Flags without a dash, more required than allowed, or too many flags.
     #[error("the shape of the arguments contradicts itself or is too large")]
     Shape,

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 /// `real` follows every link of a path that is there.
 ///
 /// # Errors
-/// [`RuleProblem::Relative`] for a path that depends on where one stands, [`RuleProblem::Words`] for a name
-/// that no program has.
+/// [`RuleProblem::Relative`] for a path that depends on where one stands, [`RuleProblem::IsFolder`] for one of
+/// a folder, [`RuleProblem::Words`] for a name that no program has.
 pub fn program_as_stored(
     program: &str,
     effect: RuleEffect,
@@ -26,7 +26,7 @@ pub fn program_as_stored(
     if !is_path(program) {
         let is_name = !program.contains(char::is_whitespace) && (program == "[" || !program.contains(CLASSES))
                 // What joins several is in no name.
-                && !program.contains([',', ';', '|', '&']);
+                && !program.contains([',', ';', '|', '&', '(', ')']);
         return if is_name { Ok(program.to_owned()) } else { Err(RuleProblem::Words) };
     }
     let is_anywhere = program.starts_with(['*', '?']);
@@ -42,6 +42,10 @@ pub fn program_as_stored(
         return Ok(normal.to_owned());
     }
     let is_there = !glob::has_wildcard(normal) && real(Path::new(normal)).is_some();
+    // Beneath a file nothing is, not even itself.
+    if is_there && real(&Path::new(normal).join(".")).is_some() {
+        return Err(RuleProblem::IsFolder);
+    }
     if normal.contains(CLASSES) && !is_there {
         return Err(RuleProblem::Words);
     }

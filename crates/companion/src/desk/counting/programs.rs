@@ -62,7 +62,7 @@ pub(super) fn covered_by(pattern: &str, host: &Host) -> Found {
 const ANY: &str = "*";
 
 /// Programs that are tried of one pattern: the first that runs is enough.
-const ENOUGH: usize = 8;
+pub(super) const ENOUGH: usize = 24;
 
 /// Most files that are looked at for one pattern: more than all folders of programs have together.
 const LOOKED: usize = 20_000;

@@ -119,7 +119,7 @@ impl Site {
             facts: &facts,
             policy: &policy,
             entries: &EntryIndex::default(),
-            local: LocalRules::Known { rules: &rules, folders: &folders, moment, is_unclear: false },
+            local: LocalRules::Known { rules: &rules, folders: &folders, moment, unclear: None },
             trust: &Trust::default(),
             walls: Walls::None,
             unusual_env: &[],

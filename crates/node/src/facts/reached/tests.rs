@@ -148,7 +148,7 @@ impl Site {
                 rules: &RuleIndex::new(rules.to_vec()),
                 folders: &folders,
                 moment: Moment { agent: "main", session: None, now_ms: 1, uses: &uses },
-                is_unclear: false,
+                unclear: None,
             },
             trust: &Trust::default(),
             walls: Walls::None,

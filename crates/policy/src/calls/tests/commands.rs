@@ -55,7 +55,7 @@ fn what_may_change_a_refused_folder_and_does_not_say_so_is_asked_about() {
     let source = files("/home/u/src/web/src", None);
     comes(
         &source,
-        Effects::Unclear,
+        Effects::Unclear(0),
         &[
             // A shell makes the name.
             "touch $PWD/src/a",
@@ -218,7 +218,7 @@ fn what_may_change_a_refused_folder_and_does_not_say_so_is_asked_about() {
         ],
     );
     let locks = files(WORK, Some("*.lock"));
-    comes(&locks, Effects::Unclear, &["rm -rf target", "git pull", "touch $X", "cp -r ../a ."]);
+    comes(&locks, Effects::Unclear(0), &["rm -rf target", "git pull", "touch $X", "cp -r ../a ."]);
     check(&locks, false, &["rm -f target/a.o", "touch a.txt", "cargo build", "git log"]);
 }
 
@@ -227,7 +227,7 @@ fn what_may_go_to_a_refused_host_and_does_not_say_so_is_asked_about() {
     let docs = host("docs.rs");
     comes(
         &docs,
-        Effects::Unclear,
+        Effects::Unclear(0),
         &[
             "curl https://docs%2ers/",
             "curl https://docs。rs/",
