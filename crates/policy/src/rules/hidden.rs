@@ -5,6 +5,7 @@
 //! Nothing here refuses. What is not proven to leave the refused program alone is asked about; how a program
 //! reads its words matters only for that proof, so an option that nobody here knows hides nothing.
 
+use super::inert;
 use super::ladder::is_described;
 use super::scripts::{awk_may_start, joined, sed_may_start};
 use super::shape::is_flag;
@@ -47,6 +48,10 @@ pub(crate) fn may_be_hidden(
     let assigned = segments().flat_map(|segment| &segment.assignments).map(|word| word.text.as_str());
     if is_any_in(&refused, &Names::of(assigned)) {
         return true;
+    }
+    // All that is left is the shell with the text that was read above.
+    if is_unclear && analysis.handed_text().is_some() {
+        return false;
     }
     segments().enumerate().any(|(at, segment)| {
         reads_commands(analysis, at, facts)
@@ -504,17 +509,20 @@ fn is_proven(analysis: &Analysis, segment: &Segment, facts: &Facts) -> bool {
 }
 
 /// Whether a text, in which more may stand than its segments say, starts nothing that is refused: nothing
-/// refused is named in it, every command in it has its name written out, and none of them takes
-/// commands from elsewhere.
+/// refused is named in it, or it only writes down what it names; every command in it has its name written out,
+/// and none of them takes commands from elsewhere.
 fn is_quiet(text: &str, refused: &[Refused<'_>], depth: usize) -> bool {
-    let nesting = text.matches(['(', '`']).count();
-    if depth > DEPTH || text.len() > TEXT_BYTES || nesting > NESTING || text.contains("$'") {
+    let shell = inert::read_by_the_shell(text);
+    let nesting = shell.matches(['(', '`']).count();
+    if depth > DEPTH || text.len() > TEXT_BYTES || nesting > NESTING || shell.contains("$'") {
         return false;
     }
-    if is_any_in(refused, &Names::of([text])) || !work::pay(READ_UNITS * text.len()) {
+    if !work::pay(READ_UNITS * text.len()) {
         return false;
     }
-    rough::read(text).iter().all(|simple| is_quiet_command(simple, refused, depth))
+    let commands = rough::read(text);
+    (inert::only_writes_down(&shell, &commands) || !is_any_in(refused, &Names::of([text])))
+        && commands.iter().all(|simple| is_quiet_command(simple, refused, depth))
 }
 
 fn is_quiet_command(simple: &Simple, refused: &[Refused<'_>], depth: usize) -> bool {

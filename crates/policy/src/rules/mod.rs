@@ -10,6 +10,7 @@ mod found;
 mod handed;
 mod hidden;
 mod index;
+mod inert;
 mod kept;
 mod ladder;
 mod places;
