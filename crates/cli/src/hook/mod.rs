@@ -43,7 +43,7 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Whether an agent that has a hook here is known to have a tool of this name, in whatever case it is written.
+/// Whether an agent that has a hook here is known to have a tool of this name, in whatever case.
 pub(crate) fn is_known_tool(name: &str) -> bool {
     let contracts: [&dyn Contract; 6] = [&ClaudeCode, &Codex, &Gemini, &Qwen, &Copilot, &VsCode];
     let theirs = contracts.iter().flat_map(|contract| contract.quiet().iter().chain(contract.questions()));

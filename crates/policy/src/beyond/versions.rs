@@ -35,7 +35,14 @@ pub(super) fn by_words(seen: &Seen<'_>) -> Vec<(String, How)> {
         // A word is a branch, a commit or a path, and whoever knows that is the repository.
         "checkout" if flag(&["-b", "-B", "--orphan"]) && operands.len() < 2 => Vec::new(),
         "switch" if flag(&["-c", "-C", "--create", "--orphan"]) && operands.len() < 2 => Vec::new(),
+        "checkout"
+            if behind_dashes(rest).is_some_and(|paths| !paths.iter().any(|path| path.starts_with(':'))) =>
+        {
+            paths(behind_dashes(rest).unwrap_or_default())
+        }
         "checkout" => [paths(&operands), whole()].concat(),
+        "bundle" if operands.first() == Some(&"create") => paths(operands.get(1..2).unwrap_or_default()),
+        "config" => paths(&seen.values("-f --file")),
         "clean" if flag(&["-n", "--dry-run"]) => Vec::new(),
         "reset" if !flag(&["--hard", "--merge", "--keep"]) => Vec::new(),
         "stash" if matches!(operands.first(), Some(&("list" | "show" | "drop" | "clear" | "create"))) => {
@@ -58,6 +65,11 @@ pub(super) fn by_words(seen: &Seen<'_>) -> Vec<(String, How)> {
         | "submodule" | "subtree" | "switch" => whole(),
         _ => Vec::new(),
     }
+}
+
+/// What stands behind `--`, which are paths.
+fn behind_dashes<'a, 'b>(words: &'a [&'b str]) -> Option<&'a [&'b str]> {
+    words.get(words.iter().position(|word| *word == "--")? + 1..)
 }
 
 /// The folder that git works in, as its words say: `-C` may stand there several times, each from the one

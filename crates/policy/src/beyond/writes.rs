@@ -123,11 +123,16 @@ pub(super) fn reads(words: &[String]) -> bool {
 
 /// Words, and parts of words, that a program may take for what it is to change: all of them where nothing is
 /// known of it, and values of options where its operands are known. What builds, tests and starts others
-/// changes files by itself, and nobody is asked about that.
+/// changes files by itself, and nobody is asked about that: of its words only values of options for an output
+/// count.
 fn named_to(seen: &Seen<'_>) -> Vec<String> {
     let name = &seen.invoked.name;
     let does_more = name.as_str().is_empty() || name.is_shell() || name.is_interpreter() || runs_others(name);
-    if does_more || knowledge::does_work(name.as_str()) {
+    if (does_more && !name.is_one_of(EDITORS)) || knowledge::does_work(name.as_str()) {
+        return outputs(seen);
+    }
+    let is_viewed = name.as_str() == "xxd" && seen.operands().count() < 2;
+    if is_viewed || name.is_one_of(MOVES) {
         return Vec::new();
     }
     let reads_operands = READ_OPERANDS.contains(&name.as_str());
@@ -163,13 +168,68 @@ fn named_to(seen: &Seen<'_>) -> Vec<String> {
     named
 }
 
+/// Values of options that say by their name that they are for an output.
+fn outputs(seen: &Seen<'_>) -> Vec<String> {
+    let letters =
+        LETTERS.iter().find(|(programs, _)| seen.invoked.name.is_one_of(programs)).map(|(_, of)| *of);
+    let says_output = |option: &str| match option.strip_prefix("--").or_else(|| option.strip_prefix('-')) {
+        Some(name) if name.len() > 1 => {
+            let name = name.to_ascii_lowercase();
+            OUTPUT_PARTS.iter().any(|part| name.contains(part))
+        }
+        _ => letters.is_some_and(|letters| letters.contains(&option)),
+    };
+    let mut named: Vec<&str> = letters.into_iter().flatten().flat_map(|letter| seen.values(letter)).collect();
+    for (at, word) in seen.arguments.iter().enumerate() {
+        match word.split_once('=') {
+            Some((option, value)) if says_output(option) => named.push(value),
+            None if says_output(word) => named.extend(seen.arguments.get(at + 1)),
+            _ => {}
+        }
+    }
+    let parts = named.iter().flat_map(|value| value.split([':', ',']));
+    parts.map(|part| part.split_once('=').map_or(part, |(_, value)| value).to_owned()).collect()
+}
+
+/// Programs that start others and change the files that they are given.
+const EDITORS: &[&str] =
+    &["emacs", "emacsclient", "helix", "hx", "kak", "micro", "nano", "nvim", "pico", "vi", "vim", "vimdiff"];
+
+/// Words of a shell that move it.
+const MOVES: &[&str] = &["cd", "chdir", "popd", "pushd"];
+
+/// What names of options for an output have in them.
+const OUTPUT_PARTS: &[&str] = &[
+    "artifact",
+    "build-dir",
+    "dest",
+    "dist",
+    "emit",
+    "export",
+    "install",
+    "out",
+    "prefix",
+    "save",
+    "store",
+    "target",
+];
+
+/// Letters that say so, by program.
+const LETTERS: &[(&[&str], &[&str])] =
+    &[(&["pip", "pip3", "uv"], &["-t"]), (&["cmake"], &["-B"]), (&["javac", "kotlinc", "scalac"], &["-d"])];
+
 /// Sorted. Programs whose operands are only read, but for those that are known to be written.
 const READ_OPERANDS: &[&str] = &[
     "7z",
     "7za",
     "7zr",
+    "bat",
+    "batcat",
     "bsdtar",
+    "bunzip2",
+    "bzip2",
     "clang-format",
+    "compress",
     "cp",
     "curl",
     "diff3",
@@ -177,18 +237,32 @@ const READ_OPERANDS: &[&str] = &[
     "docker",
     "gh",
     "gtar",
+    "gunzip",
+    "gzip",
     "hg",
     "install",
+    "less",
     "ln",
+    "lz4",
+    "more",
+    "most",
     "nerdctl",
+    "pandoc",
+    "pigz",
     "podman",
     "rsync",
     "scp",
     "ssh",
     "svn",
+    "tail",
     "tar",
+    "uncompress",
+    "unxz",
+    "unzstd",
     "wget",
+    "xz",
     "zip",
+    "zstd",
 ];
 
 /// Options behind which a file stands that is only read.

@@ -79,6 +79,7 @@ pub(super) fn by_words(seen: &Seen<'_>) -> Vec<(String, How)> {
         found.extend(into(seen).into_iter().map(|word| (word.to_owned(), How::Below)));
     }
     found.extend(patched.into_iter().map(|word| (word, How::Changed)));
+    found.extend(mounted(seen).into_iter().map(|folder| (folder, How::Below)));
     if let "git" | "hg" | "svn" | "jj" = name {
         found.extend(versions::by_words(seen));
     }
@@ -106,8 +107,12 @@ fn changed<'a>(seen: &Seen<'a>) -> Vec<&'a str> {
     let behind_first = || operands.iter().skip(1).copied().collect::<Vec<_>>();
     match seen.invoked.name.as_str() {
         "tee" | "touch" | "mkdir" | "truncate" | "mkfifo" | "mktemp" | "patch" | "venv" | "virtualenv"
-        | "new-item" | "set-content" | "sponge" | "ed" | "ex" | "gzip" | "gunzip" | "bzip2" | "bunzip2"
-        | "xz" | "unxz" | "zstd" | "unzstd" | "lz4" | "compress" | "uncompress" | "pigz" => operands,
+        | "new-item" | "set-content" | "sponge" | "ed" | "ex" => operands,
+        "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "zstd" | "unzstd" | "lz4" | "compress"
+        | "uncompress" | "pigz" => match seen.has("-c -l -t --stdout --to-stdout --list --test") {
+            true => Vec::new(),
+            false => operands,
+        },
         "sed" | "perl" if seen.has("--in-place") || in_place(seen) => {
             // The script is the first of them, unless a flag gives it.
             let flagged = ["-e", "-f", "--e", "--f"];
@@ -205,6 +210,7 @@ fn into<'a>(seen: &Seen<'a>) -> Vec<&'a str> {
 fn formats(seen: &Seen<'_>) -> bool {
     match seen.invoked.name.as_str() {
         "black" | "isort" | "rustfmt" => !seen.has("--check --diff"),
+        "ruff" if seen.says("format") => !seen.has("--check --diff"),
         "prettier" | "eslint" | "gofmt" | "clang-format" | "ruff" | "biome" | "autopep8" | "shfmt"
         | "standard" | "stylelint" | "yapf" | "djlint" => seen.has("-w -i --write --fix --in-place"),
         "cargo" => seen.says("fmt|fix") && !seen.has("--check"),
@@ -227,6 +233,28 @@ fn put_into(seen: &Seen<'_>) -> Vec<String> {
     };
     let names = operands.iter().filter_map(|word| word.trim_end_matches('/').rsplit('/').next());
     names.flat_map(|name| targets.iter().map(move |folder| format!("{folder}/{name}"))).collect()
+}
+
+/// Folders of this machine that a container gets and may write into.
+fn mounted(seen: &Seen<'_>) -> Vec<String> {
+    if !seen.invoked.name.is_one_of(&["docker", "nerdctl", "podman"]) {
+        return Vec::new();
+    }
+    let mut folders = Vec::new();
+    for mount in seen.values("-v --volume --mount") {
+        let parts: Vec<&str> = mount.split([':', ',']).collect();
+        let is_read = parts.iter().any(|part| matches!(*part, "ro" | "readonly" | "readonly=true"));
+        let mut sources =
+            parts.iter().flat_map(|part| [part.strip_prefix("src="), part.strip_prefix("source=")]);
+        let source = sources.find_map(|source| source).or_else(|| parts.first().copied()).unwrap_or_default();
+        let here = ["$PWD", "${PWD}"].iter().find_map(|here| source.strip_prefix(here));
+        let source = here.map_or_else(|| source.to_owned(), |rest| format!(".{rest}"));
+        // A name alone is that of a volume.
+        if !is_read && source.contains(['/', '.', '$', '~']) {
+            folders.push(source);
+        }
+    }
+    folders
 }
 
 /// Files that a patch among the words or in the input of a program that applies such changes.

@@ -509,8 +509,8 @@ fn is_proven(analysis: &Analysis, segment: &Segment, facts: &Facts) -> bool {
 }
 
 /// Whether a text, in which more may stand than its segments say, starts nothing that is refused: nothing
-/// refused is named in it, or it only writes down what it names; every command in it has its name written out,
-/// and none of them takes commands from elsewhere.
+/// refused is named in it, or it only writes down what it names; every command in it has its name written
+/// out, and none of them takes commands from elsewhere.
 fn is_quiet(text: &str, refused: &[Refused<'_>], depth: usize) -> bool {
     let shell = inert::read_by_the_shell(text);
     let nesting = shell.matches(['(', '`']).count();

@@ -1,6 +1,6 @@
-//! Texts that only write down what stands in them, such as `echo 'rm x' >> notes.md` and a here-document for
-//! `cat`: nothing that they name is started. A file that is written here and started by another command is a
-//! script, and what scripts run is not looked for.
+//! Texts that only write down what stands in them, such as `echo 'rm x' >> FILE` and a here-document for
+//! `cat`: nothing that they name is started. A file that is written here and started by another command is
+//! a script, and what scripts run is not looked for.
 
 use countersign_commands::command::carriers::rough::Simple;
 use std::borrow::Cow;
@@ -10,8 +10,8 @@ pub(super) fn read_by_the_shell(text: &str) -> Cow<'_, str> {
     literal_body(text).map_or(Cow::Borrowed(text), |(before, behind)| Cow::Owned(format!("{before}{behind}")))
 }
 
-/// Whether commands that were read of a text only print what they are told, into files and each other. `shell`
-/// is what a shell reads of it.
+/// Whether commands that were read of a text only print what they are told, into files and each other.
+/// `shell` is what a shell reads of it.
 pub(super) fn only_writes_down(shell: &str, simples: &[Simple]) -> bool {
     let prints = |simple: &Simple| {
         let is_printer = simple.words.first().is_some_and(|word| PRINTERS.contains(&word.as_str()));
@@ -19,8 +19,8 @@ pub(super) fn only_writes_down(shell: &str, simples: &[Simple]) -> bool {
             |path: &String| path == "/dev/null" || !(path.starts_with("/dev/") || path.starts_with("/proc/"));
         is_printer && simple.words.iter().skip(1).chain(&simple.written).all(is_file)
     };
-    // What a substitution prints, or a function of such a name does, nobody sees; quotes mean something else in
-    // the value of a variable.
+    // What a substitution prints, or a function of such a name does, nobody sees; quotes mean something else
+    // in the value of a variable.
     !shell.contains(['`', '(']) && !shell.contains("${") && !simples.is_empty() && simples.iter().all(prints)
 }
 
@@ -58,11 +58,9 @@ fn literal_body(text: &str) -> Option<(&str, &str)> {
 
 /// Whether no quote, comment or here-string is open at the end of a text.
 fn has_closed_quotes(text: &str) -> bool {
-    let count = |quote: char| text.matches(quote).count() % 2 == 0;
-    !text.contains(['\\', '#', '<'])
-        && !(text.contains('\'') && text.contains('"'))
-        && count('\'')
-        && count('"')
+    let is_even = |quote: char| text.matches(quote).count().is_multiple_of(2);
+    let has_both = text.contains('\'') && text.contains('"');
+    !text.contains(['\\', '#', '<']) && !has_both && is_even('\'') && is_even('"')
 }
 
 /// Programs and words of the shell that print what they are told or given, and do nothing else.

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 /// `real` follows every link of a path that is there.
 ///
 /// # Errors
-/// [`RuleProblem::Relative`] for a path that depends on where one stands, [`RuleProblem::IsFolder`] for one of
-/// a folder, [`RuleProblem::Words`] for a name that no program has.
+/// [`RuleProblem::Relative`] for a path that depends on where one stands, [`RuleProblem::IsFolder`] for one
+/// of a folder, [`RuleProblem::Words`] for a name that no program has.
 pub fn program_as_stored(
     program: &str,
     effect: RuleEffect,

@@ -123,6 +123,19 @@ fn what_may_change_a_refused_folder_and_does_not_say_so_is_asked_about() {
             "$EDITOR a",
             // Nobody knows what the program does with it.
             "mytool --to src/a",
+            "vim src/a.ts",
+            "cd src && mytool a",
+            // An option is for an output by its name.
+            "tsc --outDir src/x",
+            "cargo build --target-dir src/x",
+            "npm pack --pack-destination src",
+            "pip install -t src/x y",
+            "cmake -B src/x",
+            "git fast-export --export-marks=src/x HEAD",
+            "docker run -v .:/x alpine",
+            "docker run -v $PWD:/x alpine",
+            "docker run --mount type=bind,source=./src,target=/x alpine",
+            "git checkout -- :/",
             "xxd b src/a.ts",
             "uniq b src/a.ts",
             "ffmpeg -i a src/b.mp4",
@@ -194,6 +207,16 @@ fn what_may_change_a_refused_folder_and_does_not_say_so_is_asked_about() {
             "find . -name x | xargs wc -l",
             "git status && git diff | head",
             "git commit -am x",
+            "git checkout -- docs/a",
+            "cd src && ls",
+            "cd src && npm test",
+            "less src/a.ts",
+            "tail -f src/a.ts",
+            "xxd src/a.ts",
+            "gzip -c src/a.ts",
+            "docker run -v $PWD/docs:/x alpine",
+            "docker run -v ./src:/x:ro alpine",
+            "cargo test --target x86_64-unknown-linux-gnu",
             "git -C /tmp/x pull",
             "git checkout -b feature",
             "git reset HEAD~1",
@@ -219,6 +242,18 @@ fn what_may_change_a_refused_folder_and_does_not_say_so_is_asked_about() {
     );
     let locks = files(WORK, Some("*.lock"));
     comes(&locks, Effects::Unclear(0), &["rm -rf target", "git pull", "touch $X", "cp -r ../a ."]);
+    check(
+        &source,
+        true,
+        &[
+            "ruff format src",
+            "git config -f src/x a.b c",
+            "git bundle create src/x HEAD",
+            "git checkout HEAD -- src",
+            "cd src && touch a",
+            "gzip -k src/a.ts",
+        ],
+    );
     check(&locks, false, &["rm -f target/a.o", "touch a.txt", "cargo build", "git log"]);
 }
 
