@@ -15,6 +15,7 @@ mod kinds;
 mod leftovers;
 mod model;
 mod rig;
+mod switched;
 mod terminal;
 mod ties;
 mod tools;
@@ -112,6 +113,8 @@ const STORIES: &[Named] = named![Quick:
     tools::a_call_over_http_is_called_off_with_its_agent,
     tools::a_call_over_http_is_called_off_when_its_agent_is_killed,
     typed::what_the_documents_say_to_type_ties_it_to_the_app,
+    switched::a_repository_that_has_claude_codes_hook_is_asked_about_once_and_as_the_agent,
+    switched::whether_a_call_comes_here_is_said_with_each_file_that_may_switch_the_hook_off,
 ];
 
 const SLOW_STORIES: &[Named] = named![Slow:
@@ -136,7 +139,8 @@ fn main() -> ExitCode {
 }
 
 /// Puts this program into a network of its own, where nobody is but itself: agents call their vendors and
-/// wait for them. Where that is not allowed, they are left to do so.
+/// wait for them; and gives it files of the machine of its own, which administrators write for agents. Where
+/// that is not allowed, they see what is there.
 #[expect(
     clippy::disallowed_methods,
     reason = "it becomes this program again, with the environment that it has"
@@ -145,15 +149,20 @@ fn alone() -> Result<()> {
     if env::var_os(ALONE).is_some() {
         return Ok(());
     }
+    let own_etc = "mount -t tmpfs own /mnt && cp -a /etc/. /mnt && mount --bind /mnt /etc && umount /mnt";
+    let may_mount = Command::new("unshare").args(["--mount", "sh", "-c", own_etc]).output();
+    let may_mount = may_mount.is_ok_and(|output| output.status.success());
     let may = Command::new("unshare").args(["--net", "ip", "link", "set", "lo", "up"]).output();
     if !may.is_ok_and(|output| output.status.success()) {
         writeln!(std::io::stdout(), "Agents see the network: this user may make none of its own")?;
         return Ok(());
     }
     let words: Vec<OsString> = env::args_os().skip(1).collect();
-    let become_alone = "ip link set lo up && exec \"$0\" \"$@\"";
+    let mount = if may_mount { own_etc } else { ":" };
+    let become_alone = format!("ip link set lo up && {mount} && exec \"$0\" \"$@\"");
     let mut again = Command::new("unshare");
-    again.args(["--net", "sh", "-c", become_alone]).arg(env::current_exe()?).args(words).env(ALONE, "1");
+    again.args(may_mount.then_some("--mount")).args(["--net", "sh", "-c", &become_alone]);
+    again.arg(env::current_exe()?).args(words).env(ALONE, if may_mount { OWN_MACHINE } else { "1" });
     Err(again.exec()).context("cannot become a program in a network of its own")
 }
 
@@ -242,11 +251,19 @@ fn because(error: &anyhow::Error) -> String {
     error.chain().map(|cause| format!("  {cause}")).collect::<Vec<_>>().join("\n")
 }
 
+/// Whether files of the machine are this program's own.
+fn has_own_machine_files() -> bool {
+    env::var_os(ALONE).is_some_and(|value| value == OWN_MACHINE)
+}
+
 /// Says that the network is this program's own.
 const ALONE: &str = "COUNTERSIGN_AGENT_ALONE";
 
+/// Its value where the files of the machine are so, too.
+const OWN_MACHINE: &str = "machine";
+
 /// Longest story: several times what one takes on a busy machine.
-const LIMIT: Duration = Duration::from_secs(150);
+const LIMIT: Duration = Duration::from_secs(400);
 
 /// Longest story with a person who takes more than a minute.
 const SLOW_LIMIT: Duration = Duration::from_secs(300);

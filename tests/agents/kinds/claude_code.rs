@@ -1,6 +1,6 @@
 //! Claude Code.
 
-use super::{Agent, Deed, Door, Kind, Mode};
+use super::{Agent, Deed, Door, Kind, Mode, Place, Switched};
 use crate::Story;
 use crate::model::{Call, Model};
 use anyhow::{Result, ensure};
@@ -91,6 +91,23 @@ impl Kind for ClaudeCode {
         surround(program, model);
         program.arg(prompt);
         Ok(())
+    }
+
+    fn switched_by(&self) -> &'static [Switched] {
+        const OFF: &str = r#"{"disableAllHooks": true}"#;
+        const MANAGED: Place = Place::Machine("/etc/claude-code/managed-settings.json");
+        const {
+            &[
+                Switched::on(Place::Work(SETTINGS), r#"{"disableAllHooks": false}"#),
+                Switched::on(Place::Work(SETTINGS), r#"{"env": {"CLAUDE_CODE_SIMPLE": "1"}}"#),
+                Switched::off(Place::Home(SETTINGS), OFF),
+                Switched::off(Place::Work(SETTINGS), OFF),
+                Switched::off(Place::Work(".claude/settings.local.json"), OFF),
+                Switched::off(MANAGED, OFF),
+                Switched::off(Place::Machine("/etc/claude-code/managed-settings.d/10-hooks.json"), OFF),
+                Switched::off(MANAGED, r#"{"allowManagedHooksOnly": true}"#),
+            ]
+        }
     }
 
     fn tools_file(&self, home: &Home) -> PathBuf {

@@ -1,6 +1,6 @@
 //! Codex.
 
-use super::{Agent, Deed, Door, Kind, Mode, without};
+use super::{Agent, Deed, Door, Kind, Mode, Place, Switched, without};
 use crate::Story;
 use crate::model::{Call, LAST_AGENT, Model};
 use anyhow::Result;
@@ -89,6 +89,27 @@ impl Kind for Codex {
         program.env("SCRIPTED_KEY", "scripted");
         program.args(["--sandbox", "danger-full-access", "--dangerously-bypass-hook-trust", prompt]);
         Ok(())
+    }
+
+    fn trust_hook(&self, home: &Home) -> Story {
+        let mut settings = OpenOptions::new().append(true).open(self.tools_file(home))?;
+        let key = format!("{}:pre_tool_use:0:0", self.hooks_file(home).display());
+        // What is trusted is started with a flag that trusts any, so that nobody compares it.
+        Ok(writeln!(settings, "\n[hooks.state.{}]\ntrusted_hash = \"sha256:00\"", json!(key))?)
+    }
+
+    fn switched_by(&self) -> &'static [Switched] {
+        const OFF: &str = "[features]\nhooks = false";
+        const REQUIREMENTS: Place = Place::Machine("/etc/codex/requirements.toml");
+        const {
+            &[
+                Switched::on(REQUIREMENTS, "allowed_approval_policies = [\"never\", \"on-request\"]"),
+                Switched::off(Place::Home(".codex/config.toml"), OFF),
+                Switched::off(Place::Machine("/etc/codex/managed_config.toml"), OFF),
+                Switched::off(Place::Machine("/etc/codex/config.toml"), OFF),
+                Switched::off(REQUIREMENTS, "allow_managed_hooks_only = true"),
+            ]
+        }
     }
 
     fn tools_file(&self, home: &Home) -> PathBuf {

@@ -1,6 +1,6 @@
 //! Copilot CLI.
 
-use super::{Agent, Deed, Door, Kind, Mode, without};
+use super::{Agent, Deed, Door, Kind, Mode, Place, Switched, without};
 use crate::Story;
 use crate::model::{Call, Model};
 use anyhow::Result;
@@ -72,6 +72,26 @@ impl Kind for Copilot {
         surround(program, model);
         program.args(["-i", prompt, "--allow-all-tools", "--no-auto-update"]);
         Ok(())
+    }
+
+    /// What a repository says counts in folders that the person trusts.
+    fn trust_hook(&self, home: &Home) -> Story {
+        let settings = json!({ "trusted_folders": [home.work()] });
+        Ok(fs::write(home.path().join(".copilot/config.json"), settings.to_string())?)
+    }
+
+    fn switched_by(&self) -> &'static [Switched] {
+        const OFF: &str = r#"{"disableAllHooks": true}"#;
+        const {
+            &[
+                Switched::on(Place::Work(".github/copilot/settings.json"), r#"{"disableAllHooks": false}"#),
+                Switched::off(Place::Home(".copilot/settings.json"), OFF),
+                Switched::off(Place::Work(".github/copilot/settings.json"), OFF),
+                Switched::off(Place::Work(".github/copilot/settings.local.json"), OFF),
+                Switched::off(Place::Work(".claude/settings.json"), OFF),
+                Switched::off(Place::Work(".claude/settings.local.json"), OFF),
+            ]
+        }
     }
 
     fn tools_file(&self, home: &Home) -> PathBuf {

@@ -115,10 +115,50 @@ pub(crate) trait Kind: std::fmt::Debug + Sync {
         Ok(fs::write(path, format!("{settings:#}\n"))?)
     }
 
+    /// Says in its settings that the person trusts the hook and the folder, where that has to be said.
+    fn trust_hook(&self, _home: &Home) -> Story {
+        Ok(())
+    }
+
+    /// Files that may switch its hook off, and others that look like it.
+    fn switched_by(&self) -> &'static [Switched] {
+        &[]
+    }
+
     /// Whether its tool that fetches is given an address, and not a text that has some in it.
     fn fetches_an_address(&self) -> bool {
         true
     }
+}
+
+/// Settings in a file, and what comes of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Switched {
+    pub(crate) place: Place,
+    pub(crate) text: &'static str,
+    /// Whether no call comes here then.
+    pub(crate) turns_off: bool,
+}
+
+impl Switched {
+    const fn off(place: Place, text: &'static str) -> Self {
+        Self { place, text, turns_off: true }
+    }
+
+    const fn on(place: Place, text: &'static str) -> Self {
+        Self { place, text, turns_off: false }
+    }
+}
+
+/// Where a file of settings is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// Below the home directory.
+    Home(&'static str),
+    /// Below the folder that the agent works in.
+    Work(&'static str),
+    /// Anywhere on the machine.
+    Machine(&'static str),
 }
 
 /// Something that an agent is told to do, with a tool of its own.
