@@ -30,6 +30,12 @@ const SETTINGS: [(&str, &str, &str); 9] = [
     ("zed", ".config/zed/settings.json", "{}\n"),
 ];
 
+/// Waits until the app has written that they are over: the page goes on before.
+fn wait_until_over(app: &App) -> Story {
+    let is_written = || Ok(app.home.first_steps().is_file().then_some(()));
+    wait_for("it is written that the first steps are over", PATIENCE, is_written)
+}
+
 /// A home where everything is asked and nobody went through the first steps, with these agents; no other is
 /// on the search path.
 fn home(agents: &[&str]) -> Result<Home> {
@@ -120,7 +126,7 @@ fn from_the_start_to_the_first_answered_call_of_an_agent_takes_a_dozen_clicks_at
         let told =
             "return document.querySelector('[data-testid=\"empty\"]')?.innerText.includes('Claude Code')";
         app.wait_in(Window::Main, "the inbox says who is connected", told)?;
-        ensure!(app.home.first_steps().is_file());
+        wait_until_over(app)?;
 
         called_by_claude_code(app)?;
         let clicks = app.browser()?.clicks();
@@ -166,7 +172,8 @@ fn by_keyboard_an_agent_is_connected_and_taken_back_and_no_key_alone_does_anythi
         }
         app.browser()?.press(&[Key::Escape])?;
         app.wait_until_gone("first-steps")?;
-        ensure!(app.home.first_steps().is_file() && app.home.outcomes()?.is_empty());
+        wait_until_over(app)?;
+        ensure!(app.home.outcomes()?.is_empty());
         Ok(())
     })
 }
