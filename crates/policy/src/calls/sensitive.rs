@@ -1,8 +1,8 @@
 //! Files that have other programs run something: what is written there is a command, only later.
 //!
-//! The list is short on purpose. It says why a person should look twice, and decides nothing: whatever a
-//! build or a test runs may be such a file, and no list knows them all. Names are compared without regard to
-//! case, as some file systems do.
+//! It says why a person should look twice, and no rule allows a change of such a file; whatever a build or a
+//! test runs may be one too, and no list knows them all. Names are compared without regard to case, as some
+//! file systems do.
 
 use crate::rules::is_work_of_agents;
 use std::path::Path;
